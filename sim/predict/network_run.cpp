@@ -117,12 +117,10 @@ PeakMemory peak_by_batch(const NetworkMemory& memory, std::int64_t batch, double
   return out;
 }
 
-/// Of data-parallel ranks, which sum gradients in copies of all of them.
-double bucket_bytes(const BoundNetwork& at) {
+double bytes_of(const BoundNetwork& at, StorageKind kind) {
   double bytes = 0;
   for (std::size_t s = 0; s < at.storage_bytes.size(); ++s) {
-    const bool gradient = at.network->storages[s] == StorageKind::gradient;
-    bytes += gradient ? static_cast<double>(at.storage_bytes[s]) : 0;
+    bytes += at.network->storages[s] == kind ? static_cast<double>(at.storage_bytes[s]) : 0;
   }
   return bytes;
 }
@@ -135,12 +133,17 @@ void set_memory(const Network& network, NetworkRequest request, const BoundNetwo
   const BoundNetwork* const twice = batch > 0 ? &larger : nullptr;
   const bool training = network.task == Task::train;
   const bool pytorch = network.framework == Framework::pytorch;
-  const double buckets = pytorch ? bucket_bytes(at) : 0;
+  // Data-parallel ranks sum gradients in copies of all of them.
+  const double buckets = pytorch ? bytes_of(at, StorageKind::gradient) : 0;
   const auto peaks = [&](const NetworkMemory& of, MemoryBasis basis) {
     PeakMemory memory = peak_by_batch(of, batch, workspace_bytes);
     memory.training = training;
     memory.basis = basis;
     memory.bucket_bytes = buckets;
+    memory.kept.parameters =
+        bytes_of(at, StorageKind::parameter) + bytes_of(at, StorageKind::buffer);
+    memory.kept.states = bytes_of(at, StorageKind::state);
+    memory.kept.workspaces = workspace_bytes;
     return memory;
   };
   const NetworkMemory eager = network_memory(at, twice);

@@ -1,6 +1,7 @@
 // The Result: everything a report prints, as plain values with described names and units.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -10,6 +11,7 @@
 
 #include "models/runtime/graph_capture.h"
 #include "models/runtime/step_plan.h"
+#include "models/step/memory/peak_memory.h"
 #include "models/whatif/transform_report.h"
 #include "sim/core/error.h"
 #include "sim/metrics/critical_path.h"
@@ -72,6 +74,8 @@ struct MemorySummary {
   double low_bytes = 0;  // 90 % interval of the peak
   double high_bytes = 0;
   MemoryBasis basis = MemoryBasis::training;
+  KeptParts kept;  // of the peak what stays from step to step; the rest are tensors of the step
+  double tensors_bytes() const { return std::max(0.0, peak_bytes - kept.sum()); }
   /// Relative, half of the interval.
   double uncertainty() const { return (high_bytes - low_bytes) / 2 / peak_bytes; }
 };

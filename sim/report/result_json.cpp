@@ -173,9 +173,17 @@ Json graphs_json(const std::vector<GraphSummary>& graphs) {
 
 Json memory_json(const std::optional<MemorySummary>& m) {
   if (!m) return nullptr;
-  return {{"peak_bytes", m->peak_bytes},       {"fits", m->fits},
-          {"largest_batch", m->largest_batch}, {"uncertainty", m->uncertainty()},
-          {"low_bytes", m->low_bytes},         {"high_bytes", m->high_bytes}};
+  return {{"peak_bytes", m->peak_bytes},
+          {"fits", m->fits},
+          {"largest_batch", m->largest_batch},
+          {"uncertainty", m->uncertainty()},
+          {"low_bytes", m->low_bytes},
+          {"high_bytes", m->high_bytes},
+          {"parameters_bytes", m->kept.parameters},
+          {"states_bytes", m->kept.states},
+          {"buckets_bytes", m->kept.buckets},
+          {"workspaces_bytes", m->kept.workspaces},
+          {"tensors_bytes", m->tensors_bytes()}};
 }
 
 /// Over the traced step; null where nothing was changed.

@@ -236,13 +236,25 @@ std::string job_line(const Result& r) {
   return fmt::format("job        {}\n", job_text(*r.job));
 }
 
+/// "parameters 0.10, tensors of the step 1.53 GB"; parts that are not there are left out.
+std::string memory_parts(const MemorySummary& memory) {
+  const auto part = [](std::string_view name, double bytes) {
+    constexpr double shown = 5e6;
+    return bytes < shown ? std::string() : fmt::format("{} {:.2f}, ", name, bytes * 1e-9);
+  };
+  return part("parameters", memory.kept.parameters) +
+         part("states of the optimizer", memory.kept.states) +
+         part("buckets", memory.kept.buckets) + part("workspaces", memory.kept.workspaces) +
+         fmt::format("tensors of the step {:.2f} GB", memory.tensors_bytes() * 1e-9);
+}
+
 std::string memory_line(const Result& r) {
   if (!r.memory) return {};
   return fmt::format(
       "memory     peak {:.2f} GB ({:.2f} to {:.2f} GB in 9 of 10 cases){}, largest "
-      "batch that fits about {}\n",
+      "batch that fits about {}\n           {}\n",
       r.memory->peak_bytes * 1e-9, r.memory->low_bytes * 1e-9, r.memory->high_bytes * 1e-9,
-      r.memory->fits ? "" : ": DOES NOT FIT", r.memory->largest_batch);
+      r.memory->fits ? "" : ": DOES NOT FIT", r.memory->largest_batch, memory_parts(*r.memory));
 }
 
 std::string value_text(const ReportValue& v) {

@@ -386,12 +386,13 @@ std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
   const ShardedParameters shards = sharded_parameters(step.trace, step.links);
   const double whole = parameters.trained_bytes - parameters.table_bytes;
   const double dense = whole / shards.ranks;
-  const double states = out.training ? optimizer.states * dense : 0;
   out.bucket_bytes = out.training ? dense : 0;
   out.has_buckets = has_buckets(step.trace);
-  out.kept_bytes = parameters.bytes - whole + dense + states + shards.gathered_bytes +
-                   (out.has_buckets ? out.bucket_bytes : 0) +
-                   device.workspaces(compute_major, product_handles(step, flow, out.training));
+  out.kept.parameters = parameters.bytes - whole + dense + shards.gathered_bytes;
+  out.kept.states = out.training ? optimizer.states * dense : 0;
+  out.kept.buckets = out.has_buckets ? out.bucket_bytes : 0;
+  out.kept.workspaces = device.workspaces(compute_major, product_handles(step, flow, out.training));
+  out.kept_bytes = out.kept.sum();
   // No unit of sharded parameters is whole while the optimizer updates them.
   const double update = out.training ? dense + (optimizer.copies ? dense : 0) : 0;
   out.update_bytes = std::max(0.0, update - shards.gathered_bytes);

@@ -29,12 +29,22 @@ enum class MemoryBasis : std::uint8_t {
   compiled_network,  // ... as a compiler would make it
 };
 
+/// What stays in memory from one step to the next, bytes.
+struct KeptParts {
+  double parameters = 0;  // of sharded ones the own part and what is gathered at once
+  double states = 0;      // of the optimizer
+  double buckets = 0;     // in which ranks sum gradients
+  double workspaces = 0;  // of libraries
+  double sum() const { return parameters + states + buckets + workspaces; }
+};
+
 /// The peak at a batch is that of the worst moment there.
 struct PeakMemory {
   std::int64_t parameters = 0;  // elements, shared ones once
   bool training = false;
   int optimizer_states = 0;           // values kept per parameter
   double kept_bytes = 0;              // parameters, states, library workspaces: there all along
+  KeptParts kept;                     // of what
   double kept_item_bytes = 0;         // for each item: inputs, where it is known which they are
   double update_bytes = 0;            // gradients and temporary copies of the parameter update
   std::vector<MemoryMoment> moments;  // that can be the worst; growing_bytes of an item

@@ -17,6 +17,9 @@ struct ShardedParameters {
   double gradient_share = 1;          // of the gradients' bytes that live on to the optimizer
   std::set<std::int64_t> unit_bytes;  // of wholes and parts: what the trace shows of their copies
                                       // does not tell when a whole one is given back
+  bool is_part(std::int64_t bytes) const {
+    return ranks > 1 && unit_bytes.count(bytes) > 0 && unit_bytes.count(bytes * ranks) > 0;
+  }
 };
 
 /// From what the last step gathers before it computes and scatters after its gradients. A unit that

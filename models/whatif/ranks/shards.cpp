@@ -28,10 +28,12 @@ std::int64_t resized(std::int64_t elements, double factor) {
   return static_cast<std::int64_t>(std::ceil(static_cast<double>(elements) * factor));
 }
 
-/// Parts stand behind each other in their first dimension.
-Operands resized_parts(Operands operands, double factor) {
+/// Parts stand behind each other in their first dimension. `all`: each operand is one; else those
+/// are that are as long as the part of a unit.
+Operands resized_parts(Operands operands, const ShardedParameters& held, bool all, double factor) {
   for (TensorShape& shape : operands.tensors.shapes) {
-    if (shape.rank > 0) shape.dims[0] = resized(shape.dims[0], factor);
+    const bool part = shape.rank == 1 && held.is_part(shape.elements() * element_bytes(shape.type));
+    if (shape.rank > 0 && (all || part)) shape.dims[0] = resized(shape.dims[0], factor);
   }
   return operands;
 }
@@ -43,9 +45,9 @@ LaunchGeometry resized_grid(LaunchGeometry geometry, double factor) {
 
 }  // namespace
 
-Step with_shards(Step step, int from, int to, double floor_us, double launch_call_us,
-                 std::int64_t& kernels) {
-  const double factor = static_cast<double>(from) / to;
+Step with_shards(Step step, const ShardedParameters& held, int to, double floor_us,
+                 double launch_call_us, std::int64_t& kernels) {
+  const double factor = static_cast<double>(held.ranks) / to;
   const std::vector<bool> on_shards = ops_on_shards(step);
   const OpNesting nesting = nest_ops(step.trace, step.links);
   StepEdit edit(std::move(step), launch_call_us);
@@ -61,7 +63,7 @@ Step with_shards(Step step, int from, int to, double floor_us, double launch_cal
     ++kernels;
   }
   for (std::uint32_t op = 0; op < on_shards.size(); ++op) {
-    if (on_shards[op]) edit.set_operands(op, resized_parts(operands_of(trace, op), factor));
+    edit.set_operands(op, resized_parts(operands_of(trace, op), held, on_shards[op], factor));
   }
   return std::move(edit).finish();
 }

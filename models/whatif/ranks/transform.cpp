@@ -105,7 +105,8 @@ struct RanksChange {
 };
 
 /// Kernels on the parts of sharded parameters, and what a rank keeps of them in memory.
-void change_shards(const TransformInput& in, int held, RanksChange& change, Rewritten& out) {
+void change_shards(const TransformInput& in, const ShardedParameters& held, RanksChange& change,
+                   Rewritten& out) {
   TimedLaunch nothing;
   nothing.law = TimeLaw::memory;
   const double floor_us = kernel_time(nothing, *out.gpu, in.time).time_us;
@@ -120,7 +121,7 @@ RanksChange change_ranks(const TransformInput& in, int from, int to, Rewritten& 
   change.to = to;
   const std::vector<bool> activations = exchanges_activations(out.step);
   change.activations = std::count(activations.begin(), activations.end(), true);
-  const int held = sharded_parameters(out.step.trace, out.step.links).ranks;
+  const ShardedParameters held = sharded_parameters(out.step.trace, out.step.links);
   if (to == 1) {
     out.step = without_collectives(std::move(out.step), in.host.launch_call_us, change.alone);
     out.step.trace.distributed.world_size = 1;
@@ -132,7 +133,7 @@ RanksChange change_ranks(const TransformInput& in, int from, int to, Rewritten& 
         {to, *out.gpu, in.collectives, in.time, in.libraries, in.host, in.compiled_host},
         change.added);
   }
-  if (held > 1) change_shards(in, held, change, out);
+  if (held.ranks > 1) change_shards(in, held, change, out);
   share_host(from, to, in.collectives.ranks_exponent, out.step.plan);
   out.changed = true;
   return change;

@@ -92,6 +92,8 @@ std::optional<MemorySummary> scenario_memory(const TracedRun& run, const TracedR
   MemorySummary m;
   const double added = added_buckets(*memory, scenario);
   m.peak_bytes = std::max(changed_peak(*memory, change, batch) + added, filled);
+  m.kept = (change.after ? *change.after : *memory).kept;
+  m.kept.buckets += added;
   m.fits = m.peak_bytes <= usable;
   m.largest_batch = largest_batch(*memory, change, usable - added);
   const LogBand band = memory_band(run.configs.bands, memory->basis, scenario.what_ifs);

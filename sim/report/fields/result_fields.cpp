@@ -66,6 +66,13 @@ constexpr FieldRow step_rows[] = {
     {"memory.uncertainty", "ratio", "half of the 90 % interval of the peak, over the peak"},
     {"memory.low_bytes", "B", "nine of ten measurements of the peak lie above"},
     {"memory.high_bytes", "B", "and below this"},
+    {"memory.parameters_bytes", "B", "of the peak: parameters, what is gathered of others"},
+    {"memory.states_bytes", "B", "of the peak: states of the optimizer"},
+    {"memory.buckets_bytes", "B", "of the peak: buckets in which ranks sum gradients"},
+    {"memory.workspaces_bytes", "B", "of the peak: workspaces of libraries"},
+    {"memory.tensors_bytes", "B",
+     "of the peak: tensors of the step, among them what is kept for the backward pass and "
+     "gradients"},
     {"kernel_time.time_us", "us", "sum of the kernels' durations, over which the ratios here are"},
     {"runtime", "object", "of runtimes that queue operations", P::may_be_absent},
     {"job", "object", "what --samples take", P::may_be_absent},

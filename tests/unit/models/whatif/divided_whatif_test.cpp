@@ -10,6 +10,7 @@
 #include "models/whatif/ranks/alone.h"
 #include "models/whatif/ranks/shards.h"
 #include "sim/predict/predict.h"
+#include "sim/trace/import.h"
 #include "tests/source_dir/source_dir.h"
 #include "tests/unit/plan_for_tests.h"
 #include "tests/unit/trace_for_tests.h"
@@ -36,7 +37,7 @@ class DividedStep {
                    std::string_view kernel = "k") {
     const double begin = next();
     const std::uint32_t row = maker_.op(name, begin, 10);
-    maker_.operands(row, {dims, R"(["float"])", "", ""});
+    maker_.operands(row, {dims, R"(["float", "float"])", "", ""});
     launch(begin + 2, us, kernel);
     return row;
   }
@@ -99,13 +100,20 @@ const ReportValue* value(const Result& result, std::string_view name) {
 // 12 are 2 of a floor and 10 of the half; a quarter takes 2 + 5.
 TEST(Divided, APartFollowsTheNumberOfRanks) {
   std::int64_t kernels = 0;
-  const Step step = with_shards(sharded().step(), 2, 4, 2, 5, kernels);
+  const Step traced = sharded().step();
+  const ShardedParameters held = sharded_parameters(traced.trace, traced.links);
+  ASSERT_EQ(held.ranks, 2);
+  const Step step = with_shards(traced, held, 4, 2, 5, kernels);
   EXPECT_EQ(kernels, 1);
   const std::uint32_t update = step.plan.works.back().source;
   EXPECT_EQ(step.trace.activities.duration[update], from_us(7));
   EXPECT_EQ(step.trace.geometries[step.trace.activities.geometry[update].index()].grid[0], 20U);
   const OpTensors& tensors = operands_of(step.trace, step.trace.ops.size() - 1).tensors;
   EXPECT_EQ(tensors.shapes.at(0).dims[0], 262144);
+  // What is gathered stays, of halves that are now quarters.
+  const OpTensors& gather = operands_of(step.trace, 1).tensors;
+  EXPECT_EQ(gather.shapes.at(0).dims[0], 1048576);
+  EXPECT_EQ(gather.shapes.at(1).dims[0], 262144);
 }
 
 // Gathers and scatters vanish with what the framework does around them, and the update is of all.
@@ -117,6 +125,30 @@ TEST(Divided, AloneNothingIsGathered) {
   EXPECT_EQ(std::get<std::int64_t>(value(alone, "dropped")->value), 3);
   EXPECT_EQ(std::get<std::int64_t>(value(alone, "resized")->value), 1);
   EXPECT_FALSE(alone.collectives.has_value());
+}
+
+// A rank of more holds less: the peak falls, its parts add up to it, and its tensors stay.
+TEST(Divided, MoreRanksHoldLessEach) {
+  const std::string captures =
+      source_path("validation/captures/h200_2026-11-22_ranks2_fit/traces/");
+  ReplayOptions o = options();
+  double before = 0;
+  int seen = 0;
+  for (const std::int64_t ranks : {1, 2, 4, 8}) {
+    o.what_ifs.set("ranks", ranks);
+    const Result r =
+        replay(import_trace(captures + "llama_4l-train-bf16-eager-b4-fsdp-w2.rank0.json.zst"), o)
+            .prediction.result;
+    ASSERT_TRUE(r.memory.has_value()) << ranks;
+    const MemorySummary& m = *r.memory;
+    if (before > 0) EXPECT_LT(m.peak_bytes, 0.95 * before) << ranks;
+    before = m.peak_bytes;
+    EXPECT_DOUBLE_EQ(m.kept.sum() + m.tensors_bytes(), m.peak_bytes) << ranks;
+    // Two states of 505,956,352 parameters in FP32.
+    EXPECT_NEAR(m.kept.states, 2 * 4.0 * 505956352 / static_cast<double>(ranks), 1e6) << ranks;
+    ++seen;
+  }
+  EXPECT_EQ(seen, 4);
 }
 
 // A norm over all ranks: alone its statistics are of the batch, and only what computes with the
