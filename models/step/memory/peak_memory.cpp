@@ -385,7 +385,7 @@ std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
   out.optimizer_states = optimizer.states;
   const ShardedParameters shards = sharded_parameters(step.trace, step.links);
   const double whole = parameters.trained_bytes - parameters.table_bytes;
-  const double dense = whole / shards.ranks;
+  const double dense = whole * shards.width / shards.ranks;
   out.bucket_bytes = out.training ? dense : 0;
   out.has_buckets = has_buckets(step.trace);
   out.kept.parameters = parameters.bytes - whole + dense + shards.gathered_bytes;

@@ -35,6 +35,20 @@ std::map<std::int64_t, Units> units_of(const Trace& trace, const Links& links) {
   return out;
 }
 
+/// Joins units that are gathered with those of twice their bytes that are scattered. The width of
+/// what is scattered over what is gathered.
+double join_widths(std::map<std::int64_t, Units>& units) {
+  double width = 1;
+  for (auto& [bytes, gathered] : units) {
+    if (gathered.gathers == 0 || gathered.scatters > 0) continue;
+    const auto wide = units.find(2 * bytes);
+    if (wide == units.end() || wide->second.gathers > 0) continue;
+    gathered.scatters = wide->second.scatters;
+    width = 2;
+  }
+  return width;
+}
+
 double trained_bytes(const Trace& trace, const StepWindow& step) {
   double bytes = 0;
   for (const TensorShape& t : TrainedParameters(trace, step).shapes()) bytes += stored_bytes(t);
@@ -47,7 +61,9 @@ ShardedParameters sharded_parameters(const Trace& trace, const Links& links) {
   if (trace.collectives.empty()) return {};
   ShardedParameters out;
   double whole = 0, stays = 0, largest = 0;
-  for (const auto& [bytes, units] : units_of(trace, links)) {
+  std::map<std::int64_t, Units> all_units = units_of(trace, links);
+  out.width = join_widths(all_units);
+  for (const auto& [bytes, units] : all_units) {
     if (units.gathers == 0 || units.scatters == 0) continue;
     const double all = double(bytes) * units.scatters;
     whole += all;
@@ -58,13 +74,14 @@ ShardedParameters sharded_parameters(const Trace& trace, const Links& links) {
     }
     out.ranks = std::max(out.ranks, units.ranks);
     out.unit_bytes.insert({bytes, bytes / units.ranks});
+    if (out.width > 1) out.unit_bytes.insert({2 * bytes, 2 * bytes / units.ranks});
   }
   // Units are padded to equal parts, and may be gathered in a type half as wide.
   constexpr double least = 0.45, most = 1.1;
   const double trained = whole > 0 ? trained_bytes(trace, links.steps.back()) : 0;
   if (whole <= 0 || whole < least * trained || whole > most * trained) return {};
   out.gathered_bytes = stays + 2 * largest;
-  out.gradient_share = (stays + (whole - stays) / out.ranks) / whole;
+  out.gradient_share = out.width * (stays + (whole - stays) / out.ranks) / whole;
   return out;
 }
 

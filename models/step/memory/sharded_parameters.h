@@ -15,6 +15,7 @@ struct ShardedParameters {
   int ranks = 1;                      // 1: each rank holds all of them
   double gathered_bytes = 0;          // of units that are whole at the worst moment
   double gradient_share = 1;          // of the gradients' bytes that live on to the optimizer
+  double width = 1;                   // of what a rank keeps over what it gathers and computes with
   std::set<std::int64_t> unit_bytes;  // of wholes and parts: what the trace shows of their copies
                                       // does not tell when a whole one is given back
   bool is_part(std::int64_t bytes) const {
@@ -24,9 +25,10 @@ struct ShardedParameters {
 
 /// From what the last step gathers before it computes and scatters after its gradients. A unit that
 /// is gathered as often as it is scattered stays whole from the forward pass to its gradient; of
-/// the others one is whole and the next one on its way. Gathers of anything else than parameters
-/// (activations, in other kinds of parallelism) do not add up to them: then, and without
-/// collectives, each rank holds all parameters.
+/// the others one is whole and the next one on its way. Units that are scattered in a type twice as
+/// wide as they are gathered in are kept in that (MixedPrecisionPolicy). Gathers of anything else
+/// than parameters (activations, in other kinds of parallelism) do not add up to them: then, and
+/// without collectives, each rank holds all parameters.
 ShardedParameters sharded_parameters(const Trace& trace, const Links& links);
 
 }  // namespace tandem

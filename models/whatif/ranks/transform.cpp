@@ -112,7 +112,8 @@ void change_shards(const TransformInput& in, const ShardedParameters& held, Rank
   const double floor_us = kernel_time(nothing, *out.gpu, in.time).time_us;
   out.step = with_shards(std::move(out.step), held, change.to, floor_us, in.host.launch_call_us,
                          change.resized);
-  change.peak_kept = !change_memory(in, out);
+  // Alone, the trace of a narrow step does not tell how wide its parameters are.
+  change.peak_kept = (change.to == 1 && held.width > 1) || !change_memory(in, out);
 }
 
 RanksChange change_ranks(const TransformInput& in, int from, int to, Rewritten& out) {
@@ -144,10 +145,11 @@ void count_losses(const RanksChange& change, LossList& losses) {
              "collectives of activations (tensor, pipeline or expert parallelism): what a rank "
              "computes there is taken as traced, though it follows the number of ranks",
              change.activations);
-  losses.add("peak_of_traced_ranks", Severity::warning,
-             "sharded parameters among other ranks, in another precision or compiled: the peak of "
-             "memory is that of as many ranks as were traced",
-             change.peak_kept);
+  losses.add(
+      "peak_of_traced_ranks", Severity::warning,
+      "sharded parameters among other ranks, in another precision or compiled, or gathered in a "
+      "narrow type and then alone: the peak of memory is that of as many ranks as were traced",
+      change.peak_kept);
   losses.add("collectives_kept", Severity::warning,
              "collectives without a law, or of groups that are not the whole job: they last as "
              "traced among other ranks",

@@ -65,6 +65,23 @@ TEST(ShardedParameters, UnitsGatheredForEachPassAreGivenBack) {
   EXPECT_EQ(sharded.unit_bytes, (std::set<std::int64_t>{2000, 4000, 8000}));
 }
 
+// 1000 parameters gathered in 16 bits whose gradients are scattered in FP32, and kept so: the unit
+// stays whole, so that its gradient's 4000 bytes all live on, twice the 2000 that are gathered.
+TEST(ShardedParameters, MayBeGatheredInANarrowType) {
+  ShardedStep s;
+  s.gather(2000);
+  s.scatter(4000);
+  s.gradient("1000");
+  const ShardedParameters sharded = s.sharded();
+  EXPECT_EQ(sharded.ranks, 2);
+  EXPECT_EQ(sharded.width, 2);
+  EXPECT_DOUBLE_EQ(sharded.gathered_bytes, 2000);
+  EXPECT_DOUBLE_EQ(sharded.gradient_share, 2);
+  EXPECT_TRUE(sharded.is_part(1000));
+  EXPECT_TRUE(sharded.is_part(2000));  // of the gradient
+  EXPECT_FALSE(sharded.is_part(4000));
+}
+
 // Gathers of activations: 16000 bytes where the gradients of 100000 parameters are stored.
 TEST(ShardedParameters, OtherGathersAreNone) {
   ShardedStep s = root_and_blocks();
