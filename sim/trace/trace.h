@@ -152,7 +152,7 @@ struct Annotations {
   Column<Duration> duration;
   Column<ThreadId> thread;
   Column<StringId> name;
-  Column<std::int64_t> step;   // N of `ProfilerStep#N`, -1: not a step
+  Column<std::int64_t> step;  // N of `ProfilerStep#N`, -1: not a step
   Column<AnnotationMark> mark;
   std::size_t size() const { return begin.size(); }
 };
