@@ -41,18 +41,6 @@ std::vector<Launching> launching_ops(const Trace& trace, const Links& links,
   return out;
 }
 
-/// The integer or floating type that programs use of that width.
-DataType type_of_width(std::int64_t bytes, std::int64_t elements, DataType half) {
-  if (elements < 1 || bytes % elements != 0) return DataType::unknown;
-  switch (bytes / elements) {
-    case 1: return DataType::boolean;
-    case 2: return half;
-    case 4: return DataType::fp32;
-    case 8: return DataType::int64;
-    default: return DataType::unknown;
-  }
-}
-
 /// How much a type that a kernel's name states says of its operands: kernels on 16 bits name FP32
 /// as their arithmetic, and nearly all kernels count in integers of 32 bits.
 int weight(DataType stated) {
@@ -96,17 +84,30 @@ class WorkNames {
     const std::vector<TensorShape>& shapes = operands_of(trace_, launching.op).tensors.shapes;
     for (const std::uint32_t a : launching.activities) {
       StatedTypes told;
-      if (trace_.activities.kind[a] == ActivityKind::kernel) {
+      const Collective* const message = collective_of(trace_, a);
+      if (trace_.activities.kind[a] == ActivityKind::kernel && message == nullptr) {
         told = of_name(trace_.activities.name[a], launching.op);
       } else if (!shapes.empty()) {
-        told.read = told.written = type_of_width(
-            trace_.activities.bytes[a], shapes.front().elements(), half().value_or(DataType::fp16));
+        told.read = told.written =
+            type_of_width(trace_.activities.bytes[a], shapes.front().elements());
       }
       if (is_half(told.written)) told.written = half_.value_or(told.written);
       if (is_half(told.read)) told.read = half_.value_or(told.read);
       if (weight(told.written) > weight(out.written)) out = told;
     }
     return out;
+  }
+
+  /// The integer or floating type that programs use of that width.
+  DataType type_of_width(std::int64_t bytes, std::int64_t elements) const {
+    if (elements < 1 || bytes % elements != 0) return DataType::unknown;
+    switch (bytes / elements) {
+      case 1: return DataType::boolean;
+      case 2: return half_.value_or(DataType::fp16);
+      case 4: return DataType::fp32;
+      case 8: return DataType::int64;
+      default: return DataType::unknown;
+    }
   }
 
   /// The type of 16 bits that the trace computes in. A program has one; libraries call both f16.
@@ -206,6 +207,15 @@ class TypeFlow {
     }
   }
 
+  /// What ranks gather is of the type that each of them sends.
+  void note_gathered(const Launching& launching, DataType type) {
+    const int width = element_bytes(type);
+    for (const std::uint32_t a : launching.activities) {
+      const Collective* const message = collective_of(trace_, a);
+      if (message != nullptr && width > 0) latest_[message->out_bytes / width] = type;
+    }
+  }
+
   void visit(const Launching& launching) {
     const Operands& recorded = operands_of(trace_, launching.op);
     if (recorded.tensors.shapes.empty()) return;
@@ -218,6 +228,7 @@ class TypeFlow {
     tell_apart(told, typed.tensors.shapes);
     const std::string_view name = text_of(trace_, trace_.ops.name[launching.op]);
     note(output_shapes(row, name, typed.tensors, typed.arguments));
+    note_gathered(launching, typed.tensors.shapes.front().type);
     type_around(launching.op, typed.tensors, row.kind == OpKind::cast);
     trace_.ops.operands[launching.op] = trace_.operands.intern(std::move(typed));
   }
