@@ -24,6 +24,10 @@ std::map<std::int64_t, Units> units_of(const Trace& trace, const Links& links) {
     const Collective* const c = collective_of(trace, a);
     const std::uint32_t call = links.call_of_activity[a];
     if (c == nullptr || call == no_row || c->in_bytes <= 0 || c->out_bytes <= 0) continue;
+    // No GPU holds more, and no job has more ranks: a trace may say anything.
+    constexpr std::int64_t most_bytes = std::int64_t{1} << 44, most_ranks = 1 << 16;
+    if (std::max(c->in_bytes, c->out_bytes) > most_bytes) continue;
+    if (c->out_bytes / c->in_bytes > most_ranks) continue;
     if (trace.calls.begin[call] < window.begin || trace.calls.begin[call] >= window.end) continue;
     if (c->kind == CollectiveKind::all_gather && c->out_bytes > c->in_bytes) {
       Units& units = out[c->out_bytes];

@@ -18,6 +18,7 @@ struct ShardedParameters {
   double width = 1;                   // of what a rank keeps over what it gathers and computes with
   std::set<std::int64_t> unit_bytes;  // of wholes and parts: what the trace shows of their copies
                                       // does not tell when a whole one is given back
+  /// Whether a rank's part of some unit is as long.
   bool is_part(std::int64_t bytes) const {
     return ranks > 1 && unit_bytes.count(bytes) > 0 && unit_bytes.count(bytes * ranks) > 0;
   }

@@ -24,22 +24,26 @@ std::vector<bool> ops_on_shards(const Step& step) {
   return out;
 }
 
-std::int64_t resized(std::int64_t elements, double factor) {
-  return static_cast<std::int64_t>(std::ceil(static_cast<double>(elements) * factor));
+std::int64_t resized(std::int64_t elements, double factor, std::int64_t most) {
+  const double next = std::ceil(static_cast<double>(elements) * factor);
+  return next < static_cast<double>(most) ? static_cast<std::int64_t>(next) : most;
 }
 
 /// Parts stand behind each other in their first dimension. `all`: each operand is one; else those
 /// are that are as long as the part of a unit.
 Operands resized_parts(Operands operands, const ShardedParameters& held, bool all, double factor) {
   for (TensorShape& shape : operands.tensors.shapes) {
-    const bool part = shape.rank == 1 && held.is_part(shape.elements() * element_bytes(shape.type));
-    if (shape.rank > 0 && (all || part)) shape.dims[0] = resized(shape.dims[0], factor);
+    constexpr std::int64_t most = std::int64_t{1} << 50;
+    const bool part = shape.rank == 1 && shape.dims[0] < most &&
+                      held.is_part(shape.dims[0] * element_bytes(shape.type));
+    if (shape.rank > 0 && (all || part)) shape.dims[0] = resized(shape.dims[0], factor, most);
   }
   return operands;
 }
 
 LaunchGeometry resized_grid(LaunchGeometry geometry, double factor) {
-  geometry.grid[0] = static_cast<std::uint32_t>(resized(geometry.grid[0], factor));
+  constexpr std::int64_t most_blocks = (std::int64_t{1} << 31) - 1;  // CUDA's limit of a grid
+  geometry.grid[0] = static_cast<std::uint32_t>(resized(geometry.grid[0], factor, most_blocks));
   return geometry;
 }
 
