@@ -1,11 +1,12 @@
 """How ranks divide a step among each other: STYLES[name](spec, load, world) gives the function that runs one iteration."""
+import argparse
+
 import torch
 import torch.distributed as dist
 from torch import nn
 
-from iterations import make_scaler, make_step, precision_context, prepare_model
-from networks_own import RmsNorm, WrittenGpt
-from workload import ADAMW, Workload, words_loss
+from iterations import make_step, precision_context
+from networks_own import RmsNorm, WrittenGpt, of_words
 
 BUCKET_MB = 25
 PARTS = 4   # of a batch in a pipeline
@@ -30,31 +31,7 @@ def data_parallel(spec, load, world, device):
 
 def accumulated(spec, load, world, device):
     """Two batches to an update; only the last one's backward sums gradients."""
-    prepare_model(spec, load)
-    if world > 1:
-        load.model = wrapped(spec, load)
-    autocast, optimizer = precision_context(spec.precision, device), load.make_optimizer(capturable=False)
-    scaler = make_scaler() if spec.precision == "amp" and device == "cuda" else None
-
-    def backward():
-        with autocast():
-            loss = load.loss(load.model(*load.inputs)) / 2
-        (loss if scaler is None else scaler.scale(loss)).backward()
-
-    def step():
-        optimizer.zero_grad(set_to_none=True)
-        if world > 1:
-            with load.model.no_sync():
-                backward()
-        else:
-            backward()
-        backward()
-        if scaler is None:
-            optimizer.step()
-        else:
-            scaler.step(optimizer)
-            scaler.update()
-    return step
+    return data_parallel(argparse.Namespace(**{**vars(spec), "loop": ("accumulate",)}), load, world, device)
 
 
 def states_sharded(spec, load, world, device):
@@ -66,18 +43,22 @@ def states_sharded(spec, load, world, device):
     return make_step(spec, load, device)
 
 
-def fully_sharded(policy=None):
+def fully_sharded(spec, load, world, device, **policy):
     """Each block of a list of layers by itself, then what is left."""
-    def divide(spec, load, world, device):
-        from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
-        narrow = {"mp_policy": MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)} if policy else {}
-        for module in list(load.model.modules()):
-            if isinstance(module, nn.ModuleList):
-                for block in module:
-                    fully_shard(block, **narrow)
-        load.model = fully_shard(load.model, **narrow)
-        return make_step(spec, load, device)
-    return divide
+    from torch.distributed.fsdp import fully_shard
+    for module in list(load.model.modules()):
+        if isinstance(module, nn.ModuleList):
+            for block in module:
+                fully_shard(block, **policy)
+    load.model = fully_shard(load.model, **policy)
+    return make_step(spec, load, device)
+
+
+def sharded_narrow(spec, load, world, device):
+    """Gathered in BF16, gradients scattered in FP32."""
+    from torch.distributed.fsdp import MixedPrecisionPolicy
+    policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
+    return fully_sharded(spec, load, world, device, mp_policy=policy)
 
 
 class Heads(nn.Module):
@@ -115,8 +96,7 @@ class Decoder(nn.Module):
 
 
 def decoder(batch, device, vocab=32000, seq=512):
-    ids, target = (torch.randint(0, vocab, (batch, seq), device=device) for _ in range(2))
-    return Workload(Decoder(vocab).to(device), (ids,), words_loss(vocab, target), ADAMW, {"seq": seq})
+    return of_words(Decoder(vocab).to(device), vocab, batch, device, seq)
 
 
 def tensor_parallel(spec, load, world, device):
@@ -148,8 +128,8 @@ def pipelined(spec, load, world, device):
     optimizer = load.make_optimizer(capturable=False)
     autocast = precision_context(spec.precision, device)
     stage = PipelineStage(load.model, rank, world, torch.device(device, torch.cuda.current_device()) if device == "cuda" else torch.device(device))
-    target = torch.randint(0, whole.head.out_features, load.inputs[0].shape, device=device)
     vocab = whole.head.out_features
+    target = torch.randint(0, vocab, load.inputs[0].shape, device=device)
     schedule = Schedule1F1B(stage, PARTS, loss_fn=lambda scores, words: nn.functional.cross_entropy(
         scores.float().view(-1, vocab), words.reshape(-1)))
 
@@ -195,13 +175,12 @@ class ExpertGpt(WrittenGpt):
 
 
 def experts(batch, device, vocab=16000, seq=256):
-    ids, target = (torch.randint(0, vocab, (batch, seq), device=device) for _ in range(2))
     model = ExpertGpt(dist.get_world_size()).to(device)
     own = [name for name, _ in model.named_parameters() if ".expert." in name]
     nn.parallel.DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(model, own)
-    return Workload(model, (ids,), words_loss(vocab, target), ADAMW, {"seq": seq})
+    return of_words(model, vocab, batch, device, seq)
 
 
 BUILDERS = {"decoder": decoder, "experts": experts}
-STYLES = {"data": data_parallel, "experts": data_parallel, "accumulated": accumulated, "zero": states_sharded, "fsdp": fully_sharded(),
-          "fsdp_narrow": fully_sharded(policy=True), "tensor": tensor_parallel, "pipeline": pipelined}
+STYLES = {"data": data_parallel, "experts": data_parallel, "accumulated": accumulated, "zero": states_sharded, "fsdp": fully_sharded,
+          "fsdp_narrow": sharded_narrow, "tensor": tensor_parallel, "pipeline": pipelined}

@@ -58,15 +58,17 @@ def input_source(load, loop):
 def train_step(load, optimizer, autocast, scaler, loop=()):
     inputs = input_source(load, loop)
     batches = 2 if "accumulate" in loop else 1
+    unsummed = getattr(load.model, "no_sync", contextlib.nullcontext)   # ranks sum the gradients of the last batch's backward
 
     def step():
         optimizer.zero_grad(set_to_none=True)
-        for _ in range(batches):
-            with autocast():
-                loss = load.loss(load.model(*inputs()))
-            if batches > 1:
-                loss = loss / batches
-            (loss if scaler is None else scaler.scale(loss)).backward()
+        for batch in range(batches):
+            with contextlib.nullcontext() if batch + 1 == batches else unsummed():
+                with autocast():
+                    loss = load.loss(load.model(*inputs()))
+                if batches > 1:
+                    loss = loss / batches
+                (loss if scaler is None else scaler.scale(loss)).backward()
         if "clip" in loop:
             clip_gradients(load, optimizer, scaler)
         if scaler is None:

@@ -23,7 +23,7 @@ import torch.multiprocessing as mp
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import divided                                      # noqa: E402
 import workloads                                    # noqa: E402
-from capture import write_trace                     # noqa: E402
+from capture import write_meta, write_trace         # noqa: E402
 from iterations import make_step, synchronize       # noqa: E402
 
 REPEATS = 20
@@ -81,8 +81,8 @@ def name_of(spec, world, rank):
 
 def peak(spec, world, rank, out):
     """Adds peak_alloc to what was measured before, or writes it alone."""
-    path = os.path.join(out, name_of(spec, world, rank) + ".meta.json")
-    meta = {}
+    meta = {"name": name_of(spec, world, rank)}
+    path = os.path.join(out, meta["name"] + ".meta.json")
     if os.path.exists(path):
         with open(path) as file:
             meta = json.load(file)
@@ -91,8 +91,7 @@ def peak(spec, world, rank, out):
         step()
     synchronize()
     meta["peak_alloc"] = torch.cuda.max_memory_allocated()
-    with open(path, "w") as file:
-        json.dump(meta, file, indent=1)
+    write_meta(out, meta)
     print(f"OK {path}: {meta['peak_alloc'] / 1e9:.3f} GB", flush=True)
 
 
@@ -112,8 +111,7 @@ def record(spec, world, rank, out, traced):
             "torch": torch.__version__, "nccl": ".".join(map(str, torch.cuda.nccl.version()))}
     meta.update(fixed_times(step))
     meta["peak_alloc_shared_process"] = torch.cuda.max_memory_allocated()   # what earlier workloads left counts
-    with open(os.path.join(out, name + ".meta.json"), "w") as file:
-        json.dump(meta, file, indent=1)
+    write_meta(out, meta)
     print(f"OK {name}: {meta['iter_s'] * 1e3:.3f} ms", flush=True)
 
 

@@ -1,6 +1,5 @@
 #include "models/step/unrecorded/parts.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <utility>
@@ -13,6 +12,8 @@
 namespace tandem {
 
 namespace {
+
+using PartOfWhole = std::map<std::vector<std::int64_t>, TensorShape>;
 
 /// Operands of operations, as far as their parts are known.
 class Parts {
@@ -32,26 +33,15 @@ class Parts {
     }
     return false;
   }
-  /// Parts of what layers take as parameters, by the dimensions of the whole.
-  std::map<std::vector<std::int64_t>, TensorShape> of_parameters(OpRows& rows) const {
-    std::map<std::vector<std::int64_t>, TensorShape> out;
+  /// By the dimensions of the whole: parts of the operands that `are(op, operand)`.
+  template <typename Are>
+  PartOfWhole of(Are are) const {
+    PartOfWhole out;
     for (const auto& [op, known] : known_) {
-      const OpTensors& tensors = operands_of(trace_, op).tensors;
-      const OpRow& row = rows.of(op);
-      for (std::size_t i = 0; is_layer(row) && i < known.size(); ++i) {
-        if (known[i].rank == 0 || !contains(row.arguments.parameters, tensors.arguments[i]))
-          continue;
-        out.emplace(dims_of(tensors.shapes[i]), known[i]);
+      const std::vector<TensorShape>& wholes = operands_of(trace_, op).tensors.shapes;
+      for (std::size_t i = 0; i < known.size(); ++i) {
+        if (known[i].rank > 0 && are(op, i)) out.emplace(dims_of(wholes[i]), known[i]);
       }
-    }
-    return out;
-  }
-  /// Those of gradients that operations store, which are of parameters.
-  std::map<std::vector<std::int64_t>, TensorShape> of_gradients(OpRows& rows) const {
-    std::map<std::vector<std::int64_t>, TensorShape> out;
-    for (const auto& [op, known] : known_) {
-      if (known.empty() || known[0].rank == 0 || !rows.of(op).is(stores_gradients)) continue;
-      out.emplace(dims_of(operands_of(trace_, op).tensors.shapes[0]), known[0]);
     }
     return out;
   }
@@ -78,6 +68,27 @@ bool same_operation(const Trace& trace, std::uint32_t a, std::uint32_t b) {
   return name(a) == name(b);
 }
 
+bool has_distributed_tensors(const Trace& trace, OpRows& rows) {
+  for (std::uint32_t op = 0; op < trace.ops.size(); ++op) {
+    if (rows.of(op).is(hands_to_parts)) return true;
+  }
+  return false;
+}
+
+/// Those that are named like the operation around the hand-over that they are in, in order of time.
+std::vector<std::uint32_t> ops_on_parts(const Trace& trace, const OpNesting& nesting,
+                                        OpRows& rows) {
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t op = 0; op < trace.ops.size(); ++op) {
+    const std::uint32_t hand_over = nesting.parent[op];
+    if (hand_over == no_row || !rows.of(hand_over).is(hands_to_parts)) continue;
+    const std::uint32_t outer = nesting.parent[hand_over];
+    if (outer != no_row && same_operation(trace, outer, op)) out.push_back(op);
+  }
+  sort_by_begin(trace.ops, out);
+  return out;
+}
+
 /// `inner`: on the parts of what the operation around it, and `hand_over` between them, is on.
 void state_parts(const Trace& trace, const OpNesting& nesting, std::uint32_t hand_over,
                  std::uint32_t inner, Parts& parts) {
@@ -96,23 +107,23 @@ void state_parts(const Trace& trace, const OpNesting& nesting, std::uint32_t han
 
 void infer_distributed_parts(Trace& trace, const Links& links) {
   OpRows rows(trace);
-  std::vector<std::uint32_t> inner_ops;
+  if (!has_distributed_tensors(trace, rows)) return;
   const OpNesting nesting = nest_ops(trace, links);
-  for (std::uint32_t op = 0; op < trace.ops.size(); ++op) {
-    const std::uint32_t hand_over = nesting.parent[op];
-    if (hand_over == no_row || !rows.of(hand_over).is(hands_to_parts)) continue;
-    const std::uint32_t outer = nesting.parent[hand_over];
-    if (outer != no_row && same_operation(trace, outer, op)) inner_ops.push_back(op);
-  }
-  if (inner_ops.empty()) return;
+  const std::vector<std::uint32_t> inner_ops = ops_on_parts(trace, nesting, rows);
   Parts parts(trace);
-  sort_by_begin(trace.ops, inner_ops);
   for (const std::uint32_t op : inner_ops) {
     state_parts(trace, nesting, nesting.parent[op], op, parts);
   }
   // Gradients whose parts nothing tells are of what layers take; a compiled graph takes what
   // gradients are stored for.
-  const auto of_parameters = parts.of_parameters(rows), of_gradients = parts.of_gradients(rows);
+  const PartOfWhole of_parameters = parts.of([&](std::uint32_t op, std::size_t operand) {
+    const OpRow& row = rows.of(op);
+    const std::uint8_t argument = operands_of(trace, op).tensors.arguments[operand];
+    return is_layer(row) && contains(row.arguments.parameters, argument);
+  });
+  const PartOfWhole of_gradients = parts.of([&](std::uint32_t op, std::size_t operand) {
+    return operand == 0 && rows.of(op).is(stores_gradients);
+  });
   for (std::uint32_t op = 0; op < trace.ops.size(); ++op) {
     const bool stores = rows.of(op).is(stores_gradients);
     if (!stores && !rows.of(op).is(calls_graph)) continue;

@@ -46,7 +46,6 @@ SpansOfThread spans_of_operations(const Step& step, const OpNesting& nesting) {
     }
     spans[trace.ops.thread[op].index()].push_back({trace.ops.begin[op], end});
   }
-  for (auto& thread : spans) merge(thread);
   return spans;
 }
 
@@ -78,7 +77,6 @@ void add_shared_norms(const Step& step, const OpNesting& nesting, SpansOfThread&
   for (std::uint32_t norm = 0; norm < left.size(); ++norm) {
     if (left[norm] != TimePoint::min()) add(norm, trace.ops.begin[norm] + trace.ops.duration[norm]);
   }
-  for (auto& thread : spans) merge(thread);
 }
 
 /// What the framework does where parameters are gathered and gradients scattered.
@@ -88,7 +86,6 @@ void add_sharding(const Trace& trace, SpansOfThread& spans) {
     if (notes.mark[n] != AnnotationMark::sharding || !notes.thread[n].valid()) continue;
     spans[notes.thread[n].index()].push_back({notes.begin[n], notes.begin[n] + notes.duration[n]});
   }
-  for (auto& thread : spans) merge(thread);
 }
 
 /// Buffers that arrived are copied to where they belong, directly behind the broadcast.
@@ -112,7 +109,6 @@ void add_unpacking(const Step& step, SpansOfThread& spans) {
       since[thread] = TimePoint::max();
     }
   }
-  for (auto& thread : spans) merge(thread);
 }
 
 /// Alone, a compiled frame is one graph. The number of cuts that vanish.
@@ -121,7 +117,6 @@ std::int64_t add_cuts(const Step& step, const OpNesting& nesting, SpansOfThread&
   for (std::size_t thread = 0; thread < spans.size(); ++thread) {
     spans[thread].insert(spans[thread].end(), cuts.of_thread[thread].begin(),
                          cuts.of_thread[thread].end());
-    merge(spans[thread]);
   }
   return cuts.cuts;
 }
@@ -167,6 +162,7 @@ Step without_collectives(Step step, double launch_call_us, AloneReport& report) 
   add_sharding(step.trace, spans);
   add_unpacking(step, spans);
   report.joined = add_cuts(step, nesting, spans);
+  for (auto& thread : spans) merge(thread);
   drop_host_time(spans, step);
   std::vector<std::uint32_t> works;
   for (std::uint32_t w = 0; w < step.plan.works.size(); ++w) {

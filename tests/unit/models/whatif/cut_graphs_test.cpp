@@ -9,6 +9,7 @@
 #include "models/whatif/ranks/data_parallel.h"
 #include "sim/predict/predict.h"
 #include "tests/source_dir/source_dir.h"
+#include "tests/unit/replay_for_tests.h"
 #include "tests/unit/trace_for_tests.h"
 
 namespace tandem {
@@ -19,12 +20,7 @@ using test::TraceMaker;
 constexpr std::string_view node_range =
     "autograd::engine::evaluate_function: CompiledFunctionBackward";
 
-Step step_of(const TraceMaker& m) {
-  ReplayOptions o;
-  o.configs = source_path("configs");
-  o.profiler = Profiler::keep;
-  return analyse(m.trace, o).traced_step;
-}
+Step step_of(const TraceMaker& m) { return analyse(m.trace, test::as_traced()).traced_step; }
 
 class Compiled {
  public:

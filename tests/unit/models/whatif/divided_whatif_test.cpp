@@ -13,19 +13,14 @@
 #include "sim/trace/import.h"
 #include "tests/source_dir/source_dir.h"
 #include "tests/unit/plan_for_tests.h"
+#include "tests/unit/replay_for_tests.h"
 #include "tests/unit/trace_for_tests.h"
 
 namespace tandem {
 namespace {
 
+using test::as_traced;
 using test::TraceMaker;
-
-ReplayOptions options() {
-  ReplayOptions o;
-  o.configs = source_path("configs");
-  o.profiler = Profiler::keep;
-  return o;
-}
 
 /// One step of a rank of two, operation by operation.
 class DividedStep {
@@ -62,7 +57,7 @@ class DividedStep {
   }
   double next() { return now_ += 20; }
   TraceMaker& maker() { return maker_; }
-  Step step() const { return analyse(maker_.trace, options()).traced_step; }
+  Step step() const { return analyse(maker_.trace, as_traced()).traced_step; }
 
  private:
   double maker_now(double begin) const { return std::max(begin + 6, gpu_free_); }
@@ -90,13 +85,6 @@ DividedStep sharded() {
   return s;
 }
 
-const ReportValue* value(const Result& result, std::string_view name) {
-  for (const ReportValue& v : find_report(result.what_ifs, "ranks")->values) {
-    if (v.name == name) return &v;
-  }
-  return nullptr;
-}
-
 // 12 are 2 of a floor and 10 of the half; a quarter takes 2 + 5.
 TEST(Divided, APartFollowsTheNumberOfRanks) {
   std::int64_t kernels = 0;
@@ -118,12 +106,12 @@ TEST(Divided, APartFollowsTheNumberOfRanks) {
 
 // Gathers and scatters vanish with what the framework does around them, and the update is of all.
 TEST(Divided, AloneNothingIsGathered) {
-  ReplayOptions o = options();
+  ReplayOptions o = as_traced();
   o.what_ifs.set("ranks", 1);
   const Result alone = replay(sharded().maker().trace, o).prediction.result;
-  ASSERT_NE(value(alone, "dropped"), nullptr);
-  EXPECT_EQ(std::get<std::int64_t>(value(alone, "dropped")->value), 3);
-  EXPECT_EQ(std::get<std::int64_t>(value(alone, "resized")->value), 1);
+  const TransformReport* const ranks = find_report(alone.what_ifs, "ranks");
+  EXPECT_EQ(report_number(ranks, "dropped", 0), 3);
+  EXPECT_EQ(report_number(ranks, "resized", 0), 1);
   EXPECT_FALSE(alone.collectives.has_value());
 }
 
@@ -131,7 +119,7 @@ TEST(Divided, AloneNothingIsGathered) {
 TEST(Divided, MoreRanksHoldLessEach) {
   const std::string captures =
       source_path("validation/captures/h200_2026-11-22_ranks2_fit/traces/");
-  ReplayOptions o = options();
+  ReplayOptions o = as_traced();
   double before = 0;
   int seen = 0;
   for (const std::int64_t ranks : {1, 2, 4, 8}) {
@@ -152,7 +140,7 @@ TEST(Divided, MoreRanksHoldLessEach) {
 }
 
 // A norm over all ranks: alone its statistics are of the batch, and only what computes with the
-// batch is left, its launch with the 8 before it that are the norm's.
+// batch is left.
 TEST(Divided, NormsOverAllRanksAreNormsOfABatch) {
   DividedStep s;
   s.op("aten::relu", "[[4, 8, 16, 16]]", 5);
@@ -191,7 +179,7 @@ TEST(Divided, ActivationsAreExchangedAsTheyAre) {
 
 // 128 KiB and 64 KiB of activations double, 1 MiB of gradients and 16 KiB of parameters stay.
 TEST(Divided, ActivationsFollowTheBatch) {
-  ReplayOptions o = options();
+  ReplayOptions o = as_traced();
   o.traced_batch = 4;
   const auto bytes = [&](std::int64_t batch) {
     o.what_ifs.set("batch", batch);
@@ -205,7 +193,7 @@ TEST(Divided, ActivationsFollowTheBatch) {
 }
 
 TEST(Divided, OtherRanksOfTensorParallelismAreNotKnown) {
-  ReplayOptions o = options();
+  ReplayOptions o = as_traced();
   o.what_ifs.set("ranks", 4);
   const Result result = replay(exchanging().maker().trace, o).prediction.result;
   EXPECT_EQ(result.losses.count("activations_between_ranks"), 2);

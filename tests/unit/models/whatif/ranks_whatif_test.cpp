@@ -10,11 +10,13 @@
 #include "sim/predict/predict.h"
 #include "tests/source_dir/source_dir.h"
 #include "tests/unit/plan_for_tests.h"
+#include "tests/unit/replay_for_tests.h"
 #include "tests/unit/trace_for_tests.h"
 
 namespace tandem {
 namespace {
 
+using test::as_traced;
 using test::TraceMaker;
 
 TraceMaker backward() {
@@ -28,13 +30,6 @@ TraceMaker backward() {
     m.operands(op, {"[[1024,1024]]", R"(["float"])", "", ""});
   }
   return m;
-}
-
-ReplayOptions options() {
-  ReplayOptions o;
-  o.configs = source_path("configs");
-  o.profiler = Profiler::keep;
-  return o;
 }
 
 struct RanksBench {
@@ -79,7 +74,7 @@ TEST(Ranks, ShareTheirHost) {
 
 TEST(Ranks, GradientsGoInBuckets) {
   RanksBench bench;
-  const Step step = bench.parallel(analyse(backward().trace, options()).traced_step, 2);
+  const Step step = bench.parallel(analyse(backward().trace, as_traced()).traced_step, 2);
   EXPECT_EQ(bench.report.parameters, 3);
   EXPECT_EQ(bench.report.gradient_bytes, 3.0 * 4 * 1024 * 1024);
   // The first is full with 1 MiB, the second would be with 25 MiB.
@@ -104,7 +99,7 @@ TEST(Ranks, GradientsGoInBuckets) {
 
 TEST(Ranks, ThereAndBackIsTheSameWork) {
   RanksBench bench;
-  const Step traced = analyse(backward().trace, options()).traced_step;
+  const Step traced = analyse(backward().trace, as_traced()).traced_step;
   AloneReport alone;
   const Step back = without_collectives(bench.parallel(traced, 2), 5, alone);
   EXPECT_EQ(alone.dropped, 3 + 2 + 3);
@@ -128,7 +123,7 @@ TEST(Ranks, AloneAHookIsGoneToTheEndOfItsNode) {
     m.kernel(begin + 8, 2, id);
   }
   AloneReport alone;
-  const Step step = without_collectives(analyse(m.trace, options()).traced_step, 5, alone);
+  const Step step = without_collectives(analyse(m.trace, as_traced()).traced_step, 5, alone);
   EXPECT_EQ(alone.dropped, 1);
   ASSERT_EQ(step.plan.works.size(), 2U);
   EXPECT_EQ(step.plan.items[step.plan.works[1].item].gap, from_us(10));
@@ -136,7 +131,7 @@ TEST(Ranks, AloneAHookIsGoneToTheEndOfItsNode) {
 
 // What is said of the collectives is said of the GPU that the step ends up on.
 TEST(Ranks, TheReportIsOfTheOtherGpu) {
-  ReplayOptions o = options();
+  ReplayOptions o = as_traced();
   o.what_ifs.set("ranks", 2);
   const auto reported = [&] {
     const Result r = replay(backward().trace, o).prediction.result;
@@ -154,7 +149,7 @@ TEST(Ranks, AStepWithoutGradientsCannotBeShared) {
   m.step(0, 0, 100);
   m.launch(10, 5, 1);
   m.kernel(20, 8, 1);
-  ReplayOptions o = options();
+  ReplayOptions o = as_traced();
   o.what_ifs.set("ranks", 2);
   try {
     replay(m.trace, o);
@@ -184,13 +179,13 @@ TraceMaker reads_input() {
 }
 
 TEST(Input, WaitsAreNoCostOfTheProfiler) {
-  ReplayOptions o = options();
+  ReplayOptions o = as_traced();
   o.profiler = Profiler::remove;
   EXPECT_NEAR(replay(reads_input().trace, o).prediction.result.input_wait_us, 30, 1e-6);
 }
 
 TEST(Input, MayWaitForNothingOrForASlowLoader) {
-  ReplayOptions o = options();
+  ReplayOptions o = as_traced();
   const double traced = replay(reads_input().trace, o).prediction.result.step.time_us;
   o.what_ifs.set("input", "none");
   const Result none = replay(reads_input().trace, o).prediction.result;

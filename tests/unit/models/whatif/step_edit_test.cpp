@@ -11,6 +11,7 @@
 #include "sim/trace/importers/kineto/operands.h"
 #include "tests/source_dir/source_dir.h"
 #include "tests/unit/plan_for_tests.h"
+#include "tests/unit/replay_for_tests.h"
 #include "tests/unit/trace_for_tests.h"
 
 namespace tandem {
@@ -29,10 +30,7 @@ Step small_step() {
     m.launch(begin + 10, 5, 10 + k);
     m.kernel(begin + 17, 8, 10 + k, 0, names[k]);
   }
-  ReplayOptions o;
-  o.configs = source_path("configs");
-  o.profiler = Profiler::keep;
-  return analyse(m.trace, o).traced_step;
+  return analyse(m.trace, test::as_traced()).traced_step;
 }
 
 std::vector<std::string> names_in_order(const Step& step) {
@@ -172,10 +170,7 @@ Step grouped_step() {
   m.launch(40, 5, 11);
   m.kernel(47, 8, 11, 0, "second");
   m.kernel(57, 8, 11, 0, "third");
-  ReplayOptions o;
-  o.configs = source_path("configs");
-  o.profiler = Profiler::keep;
-  return analyse(m.trace, o).traced_step;
+  return analyse(m.trace, test::as_traced()).traced_step;
 }
 
 TEST(StepEdit, ALaunchGoesWithTheLastOfItsKernels) {
