@@ -24,6 +24,34 @@ void add_protocol(Fields& out, const std::string& name, const std::string& doc,
   add_fields(out, protocol, fields);
 }
 
+void add_shard_host(Fields& out) {
+  using H = ShardHost;
+  const std::string over = " over a launch call, both profiled and without launch calls";
+  const std::vector<Field<H>> fields = {
+      field<H>("shard_step_host_ratio", "ratio",
+               "host time of PyTorch's fully_shard once a step" + over, &H::step),
+      field<H>("shard_gather_host_ratio", "ratio", "of issuing the gather of a unit of parameters",
+               &H::gather),
+      field<H>("shard_gather_parameter_host_ratio", "ratio", "more of it for each parameter",
+               &H::gather_parameter),
+      field<H>("shard_use_host_ratio", "ratio",
+               "of making a gathered unit usable in the forward pass and giving it back", &H::use),
+      field<H>("shard_use_again_host_ratio", "ratio", "the same in the backward pass",
+               &H::use_again),
+      field<H>("shard_use_parameter_host_ratio", "ratio", "more of both for each parameter",
+               &H::use_parameter),
+      field<H>("shard_scatter_host_ratio", "ratio",
+               "of copying and scattering the gradients of a unit", &H::scatter),
+      field<H>("shard_scatter_parameter_host_ratio", "ratio", "more of it for each parameter",
+               &H::scatter_parameter),
+      field<H>("shard_scatter_gb_host_ratio", "ratio", "more of it for each GB", &H::scatter_gb),
+      field<H>("shard_update_host_ratio", "ratio",
+               "more for an operation of the optimizer on a list of parts", &H::update),
+      field<H>("shard_bare_share", "share", "of a unit's host time in Python alone", &H::bare),
+  };
+  add_fields(out, &L::shard_host, fields);
+}
+
 Fields law_fields() {
   Fields out;
   add_protocol(out, "ll", "protocol LL", &L::low_latency);
@@ -59,6 +87,10 @@ Fields law_fields() {
         &L::flatten_host_ratio);
   plain("buffer_host_ratio", "ratio", "the same of copying such a buffer to its place",
         &L::buffer_host_ratio);
+  add_shard_host(out);
+  plain("list_copy_factor", "ratio",
+        "time of the copies of fully_shard, of lists of tensors, over that of their bytes",
+        &L::list_copy_factor);
   plain("ranks_exponent", "exponent",
         "host time of one of n ranks on a host over that of one alone, as a power of n",
         &L::ranks_exponent);

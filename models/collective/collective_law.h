@@ -22,6 +22,22 @@ struct GradientBuckets {
   double further_bytes = 0;
 };
 
+/// Host time of PyTorch's fully_shard over a launch call, both under the profiler and without the
+/// launch calls of what it issues. A unit's grows with its number of parameters.
+struct ShardHost {
+  double step = 0;    // once a step, around the root
+  double gather = 0;  // of issuing a unit's gather
+  double gather_parameter = 0;
+  double use = 0;  // of making its parameters usable in the forward pass, and giving them back
+  double use_again = 0;  // the same in the backward pass
+  double use_parameter = 0;
+  double scatter = 0;  // of copying and scattering its gradients
+  double scatter_parameter = 0;
+  double scatter_gb = 0;  // for each GB of them, whose blocks the host lists
+  double update = 0;      // more for an operation of the optimizer on a list
+  double bare = 0;        // share of a unit's that is Python alone, which no profiler slows
+};
+
 struct CollectiveLaw {
   std::string name;
   LinkProtocol low_latency;     // LL: 4 bytes of data and 4 of flag
@@ -42,8 +58,10 @@ struct CollectiveLaw {
   double finish_host_ratio = 0;   // the same of copying one gradient back
   double flatten_host_ratio = 0;  // the same of packing one buffer
   double buffer_host_ratio = 0;   // the same of copying one buffer to its place
-  double ranks_exponent = 0;      // host time of one of n ranks over that of one: n to this
-  double ring_blocks = 0;         // blocks of a collective's kernel, one a channel
+  ShardHost shard_host;
+  double list_copy_factor = 1;    // time of copies of lists of tensors over that of their bytes
+  double ranks_exponent = 0;  // host time of one of n ranks over that of one: n to this
+  double ring_blocks = 0;     // blocks of a collective's kernel, one a channel
   // What predictions are off by, relative.
   double expected_error = 0;  // of the time that data moves
   double beside_error = 0;    // of kernels beside it

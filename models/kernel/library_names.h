@@ -58,6 +58,9 @@ enum class LibraryUse : std::uint8_t {
   generated_row,
   all_reduce,  // between ranks
   broadcast,
+  all_gather,
+  reduce_scatter,
+  list_copy,          // of all tensors of a list
   depthwise_forward,  // the framework's
   depthwise_input_gradient,
   depthwise_weight_gradient,

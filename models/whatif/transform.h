@@ -39,6 +39,9 @@ struct DeviceMemory;
 /// Asks for nothing, as a value of any option: in sweeps, one of several.
 inline constexpr std::string_view asks_nothing = "as-traced";
 
+/// The value of an option of kind flag that is given.
+inline constexpr std::string_view asks_for_flag = "yes";
+
 /// What is asked of the what-ifs, by option: "batch" -> "128".
 struct WhatIfs {
   std::vector<std::pair<std::string, std::string>> values;
@@ -64,13 +67,14 @@ enum class OptionKind : std::uint8_t {
   gpu,             // a GPU config
   number_or_none,  // a positive number, or "none"
   assignments,     // gpu.KEY=VALUE, any number of them; sweeps have axes gpu.KEY
+  flag,            // --NAME without a value; in sweeps and cases asks_for_flag
 };
 
 struct TransformOption {
   std::string_view name;  // --NAME, an axis of sweeps, a key of validation cases
   OptionKind kind = OptionKind::name;
   std::string_view doc;
-  std::vector<std::string_view> names = {};  // of kind name
+  std::vector<std::string_view> names = {};  // of kind name, and of a flag asks_for_flag
   bool asks = true;                          // false: only says how
   std::string_view unit = {};                // of numbers, as names of columns end
   bool for_graphs = false;  // also says how a CUDA graph is captured, without the what-if

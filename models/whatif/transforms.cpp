@@ -186,7 +186,8 @@ void check_option(const TransformOption& option, const std::string& value,
       return;
     case OptionKind::gpu: find_gpu(gpus, value); return;
     case OptionKind::assignments: return;  // checked against the GPU that they change
-    case OptionKind::name: break;
+    case OptionKind::name:
+    case OptionKind::flag: break;
   }
   if (std::find(option.names.begin(), option.names.end(), name) != option.names.end()) return;
   throw InputError("command line", key_of(option.name), "\"" + value + "\"",

@@ -31,6 +31,7 @@ std::string value_name(const TransformOption& option) {
     case OptionKind::number_or_none: return "X|none";
     case OptionKind::gpu: return gpu_value;
     case OptionKind::assignments: return "gpu.KEY=VALUE";
+    case OptionKind::flag: return {};
     case OptionKind::name: break;
   }
   std::string names;
@@ -45,6 +46,8 @@ void add_option(const TransformOption& option, po::options_description& options)
   const std::string shown = value_name(option);
   if (option.kind == OptionKind::assignments) {
     options.add_options()(name.c_str(), texts_value(shown), doc.c_str());
+  } else if (option.kind == OptionKind::flag) {
+    options.add_options()(name.c_str(), doc.c_str());
   } else {
     options.add_options()(name.c_str(), po::value<std::string>()->value_name(shown), doc.c_str());
   }
@@ -221,6 +224,10 @@ WhatIfs what_ifs_of(const po::variables_map& values) {
     for (const TransformOption& option : transform.options) {
       const std::string name(option.name);
       if (values.count(name) == 0) continue;
+      if (option.kind == OptionKind::flag) {
+        asked.set(name, asks_for_flag);
+        continue;
+      }
       if (option.kind != OptionKind::assignments) {
         asked.set(name, values[name].as<std::string>());
         continue;

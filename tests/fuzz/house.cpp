@@ -16,6 +16,7 @@ namespace {
 /// Values to ask of an option: sensible ones, and the ends of what may be asked.
 std::vector<std::string> values_of(const TransformOption& option) {
   switch (option.kind) {
+    case OptionKind::flag:
     case OptionKind::name: return {option.names.begin(), option.names.end()};
     case OptionKind::count: return {"2", "1", "7", "64", "4096", "1000000"};
     case OptionKind::number: return {"1200", "1", "345", "2000", "0.001"};

@@ -14,8 +14,11 @@ struct AddedHost {
   double launch_call_us = 0;  // a launch call of the predicted run
 
   /// From the item before to the end of the launch call of an operation whose host time, launch
-  /// call excluded, is `ratio` launch calls under the profiler.
-  double us(double ratio) const { return ratio * traced_call_us * gap_scale + launch_call_us; }
+  /// call excluded, is `ratio` launch calls under the profiler; `bare` of it is Python alone, which
+  /// no profiler slows.
+  double us(double ratio, double bare = 0) const {
+    return ratio * traced_call_us * (bare + (1 - bare) * gap_scale) + launch_call_us;
+  }
 };
 
 /// Where the trace has no launch calls the host model's stands in for their median.

@@ -37,6 +37,7 @@ struct StepEdit::Builder {
   std::vector<std::uint32_t> new_work;                  // per old work; no_index: dropped
   std::vector<WorkOrigin> origins;                      // per new work
   std::vector<std::vector<std::size_t>> before, after;  // insertions per old work
+  std::vector<std::uint32_t> inserted;                  // new works per insertion
 
   explicit Builder(StepEdit& e)
       : edit(e),
@@ -46,7 +47,8 @@ struct StepEdit::Builder {
         new_item(old.items.size(), no_index),
         new_work(old.works.size(), no_index),
         before(old.works.size()),
-        after(old.works.size()) {
+        after(old.works.size()),
+        inserted(e.insertions_.size(), no_index) {
     plan.threads = old.threads;
     plan.streams = old.streams;
     plan.queue_depth = old.queue_depth;
@@ -70,6 +72,8 @@ struct StepEdit::Builder {
   }
 
   void insert_work(const Insertion& in, std::int64_t place) {
+    inserted[static_cast<std::size_t>(&in - edit.insertions_.data())] =
+        static_cast<std::uint32_t>(plan.works.size());
     origins.push_back({in.work, !in.after});
     DeviceWork kernel = old.works[in.work];
     kernel.engine = DeviceEngine::compute;  // beside a copy, too
@@ -282,12 +286,17 @@ void StepEdit::drop_wait(std::uint32_t item) {
   i.gap = i.input;  // waiting for input is not asking
 }
 
-void StepEdit::insert_before(std::uint32_t work, NewKernel kernel) {
-  insertions_.push_back({work, false, false, std::move(kernel), 0});
+std::size_t StepEdit::insert(std::uint32_t work, bool after, NewKernel kernel) {
+  insertions_.push_back({work, after, false, std::move(kernel), 0});
+  return insertions_.size() - 1;
 }
 
-void StepEdit::insert_after(std::uint32_t work, NewKernel kernel) {
-  insertions_.push_back({work, true, false, std::move(kernel), 0});
+std::size_t StepEdit::insert_before(std::uint32_t work, NewKernel kernel) {
+  return insert(work, false, std::move(kernel));
+}
+
+std::size_t StepEdit::insert_after(std::uint32_t work, NewKernel kernel) {
+  return insert(work, true, std::move(kernel));
 }
 
 void StepEdit::insert_sync_after(std::uint32_t work, double host_us, double return_us) {
@@ -299,13 +308,14 @@ void StepEdit::insert_sync_after(std::uint32_t work, double host_us, double retu
   insertions_.push_back(std::move(in));
 }
 
-Step StepEdit::finish() && {
+Step StepEdit::finish(std::vector<std::uint32_t>* inserted) && {
   Builder build(*this);
   build.copy_items();
   build.renumber();
   build.rows.finish(build.plan);
   step_.plan = std::move(build.plan);
   step_.links = link_trace(step_.trace);
+  if (inserted != nullptr) *inserted = std::move(build.inserted);
   return std::move(step_);
 }
 

@@ -56,15 +56,16 @@ class StepEdit {
   /// On the stream and host thread of `work`, directly before or after it; several calls for the
   /// same place keep their order. A dropped work may be the anchor. In a CUDA graph the kernel
   /// becomes a node of the same launch. Threads that go on behind a launch of another thread do so
-  /// behind what is inserted after it, too.
-  void insert_before(std::uint32_t work, NewKernel kernel);
-  void insert_after(std::uint32_t work, NewKernel kernel);
+  /// behind what is inserted after it, too. The number of the insertion, from 0.
+  std::size_t insert_before(std::uint32_t work, NewKernel kernel);
+  std::size_t insert_after(std::uint32_t work, NewKernel kernel);
   /// A host wait for all earlier work of the step (e.g. `.item()`), after the item of `work`.
   void insert_sync_after(std::uint32_t work, double host_us, double return_us);
 
   /// The edited step. The trace has rows for what was added (an operation, a call and an
-  /// activity each); rows of what was dropped are gone.
-  Step finish() &&;
+  /// activity each); rows of what was dropped are gone. `inserted`: gets the works of the
+  /// insertions by their numbers; no_index: a wait.
+  Step finish(std::vector<std::uint32_t>* inserted = nullptr) &&;
 
  private:
   struct Insertion {
@@ -75,6 +76,8 @@ class StepEdit {
     double return_us = 0;
   };
   struct Builder;
+
+  std::size_t insert(std::uint32_t work, bool after, NewKernel kernel);
 
   Step step_;
   double launch_call_us_;

@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/collective/collective_time.h"
-#include "models/kernel/time/kernel_time.h"
 #include "models/step/op_nesting.h"
 #include "models/step/op_rows.h"
-#include "models/whatif/edit/added_host.h"
+#include "models/whatif/edit/added_stream.h"
 #include "models/whatif/edit/collectives.h"
 #include "models/whatif/edit/compiled_host.h"
 #include "models/whatif/edit/step_edit.h"
@@ -40,45 +38,27 @@ std::vector<std::int64_t> tracked_channels(const Step& step, const OpNesting& ne
   return channels;
 }
 
+/// Puts copies and collectives into a step.
 class Insertions {
  public:
-  Insertions(StepEdit& edit, const DataParallelOptions& o)
-      : edit_(edit), o_(o), host_(added_host(edit.step(), o.host)) {}
+  Insertions(StepEdit& edit, const RanksOptions& o) : kernels_(edit.step(), o), o_(o) {}
 
   NewKernel copy(std::string_view op, double bytes, double host_ratio) const {
-    NewKernel k;
-    k.kernel = o_.names.kernel(LibraryUse::copy_on_device);
-    k.op = op;
-    TimedLaunch move;
-    move.law = TimeLaw::memory;
-    move.bytes = 2 * bytes;
-    k.duration_us = kernel_time(move, o_.gpu, o_.time).time_us;
-    k.host_us = host_.us(host_ratio);
-    return k;
+    return kernels_.copy(op, bytes, kernels_.host().us(host_ratio));
   }
   NewKernel collective(std::string_view op, CollectiveKind kind, double bytes) {
-    NewKernel k;
-    const bool sum = kind == CollectiveKind::all_reduce;
-    k.kernel = o_.names.kernel(sum ? LibraryUse::all_reduce : LibraryUse::broadcast);
-    k.op = op;
     Collective c;
     c.kind = kind;
     c.in_bytes = c.out_bytes = static_cast<std::int64_t>(bytes);
     c.ranks = o_.ranks;
-    const CollectiveTime time = collective_time(o_.gpu, o_.law, c, o_.ranks);
-    k.duration_us = time.us;
-    k.host_us = host_.us(o_.law.bucket_host_ratio);
-    const auto blocks = static_cast<std::uint32_t>(o_.law.ring_blocks);
-    k.geometry = {{blocks, 1, 1}, {544, 1, 1}, 96, 103808};
     messages.push_back(c);
-    return k;
+    return kernels_.collective(op, c, kernels_.host().us(o_.law.bucket_host_ratio));
   }
   std::vector<Collective> messages;  // of the collectives, in order
 
  private:
-  StepEdit& edit_;
-  const DataParallelOptions& o_;
-  AddedHost host_;
+  RankKernels kernels_;
+  const RanksOptions& o_;
 };
 
 /// Buffers of batch norm, by type: packed, sent, unpacked.
@@ -106,65 +86,15 @@ std::int64_t add_buffers(const std::vector<std::int64_t>& channels, std::uint32_
   return buffers;
 }
 
-/// Puts the new collectives on a stream of their own, behind what they send and before what reads
-/// them.
-class OwnStream {
- public:
-  OwnStream(Step& step, const HostModel& host)
-      : step_(step),
-        delay_(from_us(host.event_latency_us)),
-        gap_(from_us(host.kernel_gap_near_us)) {
-    stream_ = StreamId(step.trace.streams.size());
-    Stream stream = step.trace.streams.empty() ? Stream{} : step.trace.streams.front();
-    for (const Stream& s : step.trace.streams) stream.stream = std::max(stream.stream, s.stream);
-    ++stream.stream;
-    step.trace.streams.push_back(stream);
-    step.plan.streams.push_back("collectives");
-  }
-
-  void move(std::uint32_t work, const Collective& message) {
-    DeviceWork& w = step_.plan.works[work];
-    const std::uint32_t sent = before_on_stream(work);
-    w.stream = static_cast<std::uint16_t>(stream_.value);
-    w.engine = DeviceEngine::collective;
-    w.gap = w.far_gap = gap_;
-    w.pool_wait = w.pool_latency = Duration::zero();
-    w.edge_count = 0;
-    if (sent != no_index) wait_for(work, sent);
-    step_.trace.activities.stream[w.source] = stream_;
-    set_collective(step_.trace, w.source, message, 1);
-  }
-  void wait_for(std::uint32_t work, std::uint32_t awaited) {
-    DeviceWork& w = step_.plan.works[work];
-    const auto first = static_cast<std::uint32_t>(step_.plan.edges.size());
-    for (std::uint32_t e = 0; e < w.edge_count; ++e) {
-      step_.plan.edges.push_back(step_.plan.edges[w.first_edge + e]);
-    }
-    step_.plan.edges.push_back({awaited, delay_});
-    w.first_edge = first;
-    ++w.edge_count;
-  }
-
- private:
-  std::uint32_t before_on_stream(std::uint32_t work) const {
-    const std::uint16_t stream = step_.plan.works[work].stream;
-    for (std::uint32_t w = work; w-- > 0;) {
-      if (step_.plan.works[w].stream == stream) return w;
-    }
-    return no_index;
-  }
-
-  Step& step_;
-  Duration delay_;
-  Duration gap_;
-  StreamId stream_;
-};
-
 /// The collectives of `step` wait for the copy before them. The copies behind the last broadcast
 /// wait for the broadcasts, the first copy back of each bucket for its sum.
 void connect(const std::vector<Collective>& messages, const std::vector<std::size_t>& bucket_ends,
              const HostModel& host, Step& step) {
-  OwnStream own(step, host);
+  AddedStream stream(step, host, "collectives");
+  const Duration delay = from_us(host.event_latency_us);
+  const auto wait = [&](std::uint32_t work, std::uint32_t awaited) {
+    wait_for({awaited, delay}, work, step.plan);
+  };
   const std::size_t broadcasts = messages.size() - bucket_ends.size();
   std::vector<std::uint32_t> sums;
   std::size_t next = 0;
@@ -174,26 +104,29 @@ void connect(const std::vector<Collective>& messages, const std::vector<std::siz
     const std::uint32_t source = step.plan.works[w].source;
     if (step.traced_activity[source] != no_row) continue;
     if (step.kernels.of(source).family == KernelFamily::collective) {
-      own.move(w, messages[next++]);
+      const std::uint32_t sent_copy = before_on_stream(step.plan, w);
+      stream.take(w);
+      step.plan.works[w].engine = DeviceEngine::collective;
+      if (sent_copy != no_index) wait(w, sent_copy);
+      set_collective(step.trace, source, messages[next++], 1);
       if (next <= broadcasts) sent = w;
       if (next > broadcasts) sums.push_back(w);
       continue;
     }
-    if (next == broadcasts && sent != no_index) own.wait_for(w, std::exchange(sent, no_index));
+    if (next == broadcasts && sent != no_index) wait(w, std::exchange(sent, no_index));
     if (next < messages.size()) continue;
     const auto bucket = static_cast<std::size_t>(
         std::upper_bound(bucket_ends.begin(), bucket_ends.end(), copied_back) -
         bucket_ends.begin());
     const bool first = copied_back == (bucket == 0 ? 0 : bucket_ends[bucket - 1]);
-    if (first && bucket < sums.size()) own.wait_for(w, sums[bucket]);
+    if (first && bucket < sums.size()) wait(w, sums[bucket]);
     ++copied_back;
   }
   step.links = link_trace(step.trace);
 }
 
 /// Host time of the graphs that are entered besides.
-void enter_graphs(const std::vector<std::uint32_t>& items, const DataParallelOptions& o,
-                  StepEdit& edit) {
+void enter_graphs(const std::vector<std::uint32_t>& items, const RanksOptions& o, StepEdit& edit) {
   const CompiledHost host(o.compiled, edit.step(), o.host, false, true);
   const Duration entry = from_us(host.work_us(o.compiled.region_host_us));
   for (const std::uint32_t item : items) {
@@ -203,9 +136,8 @@ void enter_graphs(const std::vector<std::uint32_t>& items, const DataParallelOpt
 
 /// Copies of the gradients into their buckets, the sums, and the copies back behind the last.
 /// Where buckets end.
-std::vector<std::size_t> add_buckets(const std::vector<Gradient>& gradients,
-                                     const DataParallelOptions& o, Insertions& make, StepEdit& edit,
-                                     DataParallelReport& report) {
+std::vector<std::size_t> add_buckets(const std::vector<Gradient>& gradients, const RanksOptions& o,
+                                     Insertions& make, StepEdit& edit, DataParallelReport& report) {
   const auto ends = bucket_ends(gradients, o.law.buckets());
   double bucket = 0;
   for (std::size_t i = 0, b = 0; i < gradients.size(); ++i) {
@@ -230,7 +162,7 @@ std::vector<std::size_t> add_buckets(const std::vector<Gradient>& gradients,
 
 }  // namespace
 
-Step with_data_parallel(Step step, const DataParallelOptions& o, DataParallelReport& report) {
+Step with_data_parallel(Step step, const RanksOptions& o, DataParallelReport& report) {
   const OpNesting nesting = nest_ops(step.trace, step.links);
   std::vector<Gradient> gradients = gradients_of(step, nesting);
   if (gradients.empty()) {

@@ -3,25 +3,10 @@
 
 #include <cstdint>
 
-#include "models/arch/gpu_arch.h"
-#include "models/collective/collective_law.h"
-#include "models/kernel/library_names.h"
-#include "models/kernel/time/time_constants.h"
-#include "models/runtime/host_model.h"
 #include "models/step/step.h"
-#include "models/whatif/edit/compiled_host.h"
+#include "models/whatif/ranks/rank_kernels.h"
 
 namespace tandem {
-
-struct DataParallelOptions {
-  int ranks = 2;
-  const GpuArch& gpu;
-  const CollectiveLaw& law;
-  const TimeConstants& time;
-  const LibraryNames& names;
-  const HostModel& host;
-  const CompiledHostLaw& compiled;
-};
 
 struct DataParallelReport {
   std::int64_t parameters = 0;  // tensors
@@ -36,6 +21,6 @@ struct DataParallelReport {
 /// goes on; at its end every gradient is copied back. Buffers of batch norm are broadcast first.
 /// Compiled graphs are cut at the buckets (bucket_cuts.h), each piece entered by itself.
 /// Errors: InputError for a step without gradients whose shapes were recorded.
-Step with_data_parallel(Step step, const DataParallelOptions& options, DataParallelReport& report);
+Step with_data_parallel(Step step, const RanksOptions& options, DataParallelReport& report);
 
 }  // namespace tandem

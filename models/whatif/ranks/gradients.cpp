@@ -5,33 +5,33 @@
 #include <utility>
 
 #include "models/step/op_rows.h"
+#include "models/whatif/ranks/launch_order.h"
 
 namespace tandem {
 
 namespace {
 
-/// The works of the plan by the begin of their call, per thread.
-class LaunchOrder {
+/// Autograd numbers of the nodes that a thread runs, in the order of time.
+class NodeNumbers {
  public:
-  explicit LaunchOrder(const Step& step) : by_thread_(step.trace.threads.size()) {
-    for (const HostItem& item : step.plan.items) {
-      if (item.source == no_index || item.work_count == 0) continue;
-      const std::uint32_t last = item.first_work + item.work_count - 1;
-      by_thread_[step.trace.calls.thread[item.source].index()].emplace_back(
-          step.trace.calls.begin[item.source], last);
+  explicit NodeNumbers(const Trace& trace) : by_thread_(trace.threads.size()) {
+    for (std::uint32_t op = 0; op < trace.ops.size(); ++op) {
+      if (trace.ops.sequence[op] < 0 || !trace.ops.thread[op].valid()) continue;
+      by_thread_[trace.ops.thread[op].index()].emplace_back(trace.ops.begin[op],
+                                                            trace.ops.sequence[op]);
     }
     for (auto& list : by_thread_) std::sort(list.begin(), list.end());
   }
-  /// The last work that `thread` launched before `at`, or none.
-  std::uint32_t before(ThreadId thread, TimePoint at) const {
+  /// Of the last one that began before `at`; -1: none did.
+  std::int64_t before(ThreadId thread, TimePoint at) const {
     const auto& list = by_thread_[thread.index()];
     const auto it = std::partition_point(list.begin(), list.end(),
                                          [&](const auto& one) { return one.first < at; });
-    return it == list.begin() ? no_index : std::prev(it)->second;
+    return it == list.begin() ? -1 : std::prev(it)->second;
   }
 
  private:
-  std::vector<std::vector<std::pair<TimePoint, std::uint32_t>>> by_thread_;
+  std::vector<std::vector<std::pair<TimePoint, std::int64_t>>> by_thread_;
 };
 
 }  // namespace
@@ -40,6 +40,7 @@ std::vector<Gradient> gradients_of(const Step& step, const OpNesting& nesting) {
   const Trace& trace = step.trace;
   OpRows rows(trace);
   const LaunchOrder launches(step);
+  const NodeNumbers nodes(trace);
   std::vector<std::pair<TimePoint, Gradient>> found;
   for (std::uint32_t op = 0; op < trace.ops.size(); ++op) {
     if (!rows.of(op).is(stores_gradients) || !trace.ops.thread[op].valid()) continue;
@@ -54,7 +55,9 @@ std::vector<Gradient> gradients_of(const Step& step, const OpNesting& nesting) {
     const TensorShape& shape = tensors.shapes.front();
     const int recorded = element_bytes(shape.type);
     const int width = recorded > 0 ? recorded : element_bytes(DataType::fp32);
-    found.push_back({end, {work, static_cast<double>(shape.elements()) * width, dims_of(shape)}});
+    const std::int64_t node = nodes.before(trace.ops.thread[op], trace.ops.begin[op]);
+    found.push_back(
+        {end, {work, static_cast<double>(shape.elements()) * width, dims_of(shape), node}});
   }
   std::sort(found.begin(), found.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -15,6 +15,7 @@ struct Gradient {
   std::uint32_t work = 0;  // the last launched before
   double bytes = 0;
   std::vector<std::int64_t> dims;
+  std::int64_t node = -1;  // autograd number of the node that computes it; -1: not recorded
 };
 
 /// In the order in which they are ready.

@@ -12,6 +12,7 @@
 #include "models/whatif/edit/collectives.h"
 #include "models/whatif/ranks/alone.h"
 #include "models/whatif/ranks/data_parallel.h"
+#include "models/whatif/ranks/fully_sharded.h"
 #include "models/whatif/ranks/shards.h"
 #include "models/whatif/ranks/shared_host.h"
 
@@ -33,10 +34,18 @@ constexpr ReportField joined{"joined", "count", "cuts of compiled graphs that va
 constexpr ReportField dropped{"dropped", "count", "kernels and copies between ranks dropped"};
 constexpr ReportField resized{"resized", "count",
                               "kernels on parts of parameters, whose sizes follow the ranks"};
-constexpr ReportField all[] = {
-    collective_us, traced_collective_us, gradients, buckets, graphs, buffers, joined, dropped,
-    resized};
+constexpr ReportField units{"units", "count", "units of sharded parameters"};
+constexpr ReportField gathers{"gathers", "count", "gathers of units"};
+constexpr ReportField gathered_bytes{"gathered_bytes", "B", "of parameters gathered in a step"};
+constexpr ReportField all[] = {collective_us, traced_collective_us,
+                               gradients,     buckets,
+                               graphs,        buffers,
+                               joined,        dropped,
+                               resized,       units,
+                               gathers,       gathered_bytes};
 }  // namespace says
+
+constexpr std::string_view shard_option = "shard";
 
 double collective_us(const Step& step) {
   double sum = 0;
@@ -98,6 +107,7 @@ struct RanksChange {
   int from = 1, to = 1;
   AloneReport alone;
   DataParallelReport added;
+  FullyShardedReport sharded;
   std::int64_t activations = 0;  // collectives of them
   std::int64_t kept = 0;         // collectives that last as traced
   std::int64_t resized = 0;      // kernels on parts of parameters
@@ -129,10 +139,14 @@ RanksChange change_ranks(const TransformInput& in, int from, int to, Rewritten& 
   } else if (from > 1) {
     change.kept = among_others(in.collectives, *out.gpu, from, to, out.step);
   } else {
-    out.step = with_data_parallel(
-        std::move(out.step),
-        {to, *out.gpu, in.collectives, in.time, in.libraries, in.host, in.compiled_host},
-        change.added);
+    const RanksOptions among{to,           *out.gpu, in.collectives,  in.time,
+                             in.libraries, in.host,  in.compiled_host};
+    if (in.asked.has(shard_option)) {
+      out.step = with_full_sharding(std::move(out.step), among, change.sharded);
+      change.peak_kept = !change_memory(in, out);
+    } else {
+      out.step = with_data_parallel(std::move(out.step), among, change.added);
+    }
   }
   if (held.ranks > 1) change_shards(in, held, change, out);
   share_host(from, to, in.collectives.ranks_exponent, out.step.plan);
@@ -163,12 +177,30 @@ void count_losses(const RanksChange& change, LossList& losses) {
              "host's time for them is counted, but kernels stay as traced, though none is fused "
              "across a cut",
              change.added.graphs + change.alone.joined);
+  losses.add(
+      "sharded_as_one", Severity::info,
+      "layers that repeat themselves were not found: all parameters are sharded as one unit, "
+      "which is whole from the forward pass to its gradients",
+      change.sharded.units == 1 ? 1 : 0);
+}
+
+/// Errors: InputError for a step that cannot be sharded among as many.
+void check_shard(const TransformInput& in, int from, int to) {
+  if (!in.asked.has(shard_option)) return;
+  if (to < 2) throw InputError("command line", "--shard", "--ranks 1", "--ranks 2 or more");
+  if (in.asked.has("compile")) {
+    throw InputError("command line", "--shard", "a compiler beside it", "an eager step");
+  }
+  if (from < 2) return;
+  throw InputError(std::string(in.traced.path), "--shard", fmt::format("a step of {} ranks", from),
+                   "a step that trained alone; --ranks N alone keeps what its ranks share");
 }
 
 std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   const int to = asked_ranks(in);
   const bool meets = meets_others(out.step);
   const int from = meets ? std::max(2, out.step.trace.distributed.world_size) : 1;
+  check_shard(in, from, to);
   if (to == from) return {};
   const double before_us = collective_us(out.step);
   const RanksChange change = change_ranks(in, from, to, out);
@@ -191,7 +223,10 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
       counted(says::buffers, change.added.buffers),
       counted(says::joined, change.alone.joined),
       counted(says::dropped, change.alone.dropped),
-      counted(says::resized, change.resized),
+      counted(says::resized, change.resized + change.sharded.resized),
+      counted(says::units, change.sharded.units),
+      counted(says::gathers, change.sharded.gathers),
+      reported(says::gathered_bytes, change.sharded.gathered_bytes),
   };
   return report;
 }
@@ -213,7 +248,12 @@ Transform ranks_transform() {
               "PyTorch's data parallelism around a step that trained alone, or none of it",
           .options = {{.name = "ranks",
                        .kind = OptionKind::count,
-                       .doc = "predict one rank of this many on one host"}},
+                       .doc = "predict one rank of this many on one host"},
+                      {.name = shard_option,
+                       .kind = OptionKind::flag,
+                       .doc = "... of which each keeps a part of the parameters (fully_shard)",
+                       .names = {asks_for_flag},
+                       .asks = false}},
           .needs = {.pytorch = true},
           .apply = apply,
           .conclude = conclude};

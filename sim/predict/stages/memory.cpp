@@ -31,7 +31,8 @@ std::int64_t largest_batch(const PeakMemory& memory, const MemoryChange& change,
 /// What data-parallel ranks keep beside a step that was traced alone, or the other way around.
 double added_buckets(const PeakMemory& memory, const Scenario& scenario) {
   const TransformReport* const ranks = find_report(scenario.what_ifs, "ranks");
-  if (ranks == nullptr) return 0;
+  // Sharded parameters have none.
+  if (ranks == nullptr || report_number(ranks, "units", 0) > 0) return 0;
   const bool from_one = parse_count("ranks", ranks->from) == 1;
   if (from_one) return memory.has_buckets ? 0 : memory.bucket_bytes;
   const bool to_one = parse_count("ranks", ranks->to) == 1;

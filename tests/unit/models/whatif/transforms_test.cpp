@@ -22,7 +22,8 @@ TEST(Transforms, HaveNamesThatOccurOnce) {
     EXPECT_TRUE(t.options.front().asks);
     for (const TransformOption& o : t.options) {
       EXPECT_TRUE(options.insert(o.name).second) << o.name;
-      EXPECT_EQ(o.kind == OptionKind::name, !o.names.empty()) << o.name;
+      EXPECT_EQ(o.kind == OptionKind::name || o.kind == OptionKind::flag, !o.names.empty())
+          << o.name;
       EXPECT_EQ(find_option(o.name), &o);
     }
   }

@@ -1,0 +1,271 @@
+#include "models/whatif/ranks/fully_sharded.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "models/kernel/time/kernel_time.h"
+#include "models/step/memory/trained_parameters.h"
+#include "models/step/op_nesting.h"
+#include "models/step/op_rows.h"
+#include "models/whatif/edit/added_stream.h"
+#include "models/whatif/edit/collectives.h"
+#include "models/whatif/edit/step_edit.h"
+#include "models/whatif/ranks/cut_graphs.h"
+#include "models/whatif/ranks/gradients.h"
+#include "models/whatif/ranks/shard_units.h"
+#include "models/whatif/ranks/shards.h"
+
+namespace tandem {
+
+namespace {
+
+/// Names of PyTorch's operations, as its profiler writes them.
+constexpr std::string_view copy_in_op = "fsdp::all_gather_copy_in";
+constexpr std::string_view gather_op = "c10d::_allgather_base_";
+constexpr std::string_view copy_out_op = "fsdp::split_with_sizes_copy";
+constexpr std::string_view sum_copy_op = "fsdp::chunk_cat";
+constexpr std::string_view scatter_op = "c10d::_reduce_scatter_base_";
+
+/// Numbers of insertions, or works of the plan.
+struct Gather {
+  std::size_t copy_in = 0, gather = 0, copy_out = 0;
+  double part_bytes = 0;
+  bool backward = false;
+};
+struct Scatter {
+  std::size_t copy = 0, scatter = 0;
+  double part_bytes = 0;
+};
+
+/// In the order in which the host issues them.
+struct Exchanges {
+  std::vector<Gather> gathers;
+  std::vector<Scatter> scatters;
+};
+
+Collective message(CollectiveKind kind, double part_bytes, int ranks) {
+  // No GPU holds more: a trace may say anything.
+  constexpr double most_bytes = 1ULL << 44;
+  Collective c;
+  c.kind = kind;
+  c.ranks = ranks;
+  const auto part = static_cast<std::int64_t>(std::min(part_bytes, most_bytes));
+  c.in_bytes = c.out_bytes = part;
+  (kind == CollectiveKind::all_gather ? c.out_bytes : c.in_bytes) = part * ranks;
+  return c;
+}
+
+/// Puts the exchanges of a unit into a step.
+class Sharding {
+ public:
+  Sharding(StepEdit& edit, const RanksOptions& o) : edit_(edit), o_(o), make_(edit.step(), o) {}
+
+  /// A unit is gathered before `work`; more of the host's time goes by `once`.
+  void gather(const ShardUnit& unit, std::uint32_t work, bool backward, double once = 0) {
+    const ShardHost& host = o_.law.shard_host;
+    const double ratio = once + host.gather + host.gather_parameter * unit.parameters;
+    Gather& g = out_.gathers.emplace_back();
+    g.part_bytes = unit.part_bytes;
+    g.backward = backward;
+    g.copy_in =
+        edit_.insert_before(work, make_.list_copy(copy_in_op, unit.part_bytes, host_us(ratio / 2)));
+    const Collective c = message(CollectiveKind::all_gather, unit.part_bytes, o_.ranks);
+    g.gather = edit_.insert_before(work, make_.collective(gather_op, c, host_us(ratio / 2)));
+  }
+  /// What was gathered last is copied to where it is needed, before `work`.
+  void use(const ShardUnit& unit, std::uint32_t work) {
+    const ShardHost& host = o_.law.shard_host;
+    Gather& g = out_.gathers.back();
+    const double ratio =
+        (g.backward ? host.use_again : host.use) + host.use_parameter * unit.parameters;
+    g.copy_out = edit_.insert_before(
+        work, make_.list_copy(copy_out_op, o_.ranks * unit.part_bytes, host_us(ratio)));
+  }
+  void scatter(const ShardUnit& unit) {
+    const ShardHost& host = o_.law.shard_host;
+    const double bytes = o_.ranks * unit.part_bytes;
+    const double ratio =
+        host.scatter + host.scatter_parameter * unit.parameters + host.scatter_gb * bytes / 1e9;
+    Scatter& s = out_.scatters.emplace_back();
+    s.part_bytes = unit.part_bytes;
+    s.copy =
+        edit_.insert_after(unit.gradients, make_.list_copy(sum_copy_op, bytes, host_us(ratio / 2)));
+    const Collective c = message(CollectiveKind::reduce_scatter, unit.part_bytes, o_.ranks);
+    s.scatter =
+        edit_.insert_after(unit.gradients, make_.collective(scatter_op, c, host_us(ratio / 2)));
+  }
+  /// Lists of distributed tensors cost the host more: before each item that begins such an update.
+  void slow_update(std::uint32_t item) {
+    const double launch_us = make_.host().launch_call_us;
+    const double more_us = make_.host().us(o_.law.shard_host.update) - launch_us;
+    edit_.set_gap(item, edit_.step().plan.items[item].gap + from_us(more_us));
+  }
+  Exchanges take() { return std::move(out_); }
+
+ private:
+  double host_us(double ratio) const { return make_.host().us(ratio, o_.law.shard_host.bare); }
+
+  StepEdit& edit_;
+  const RanksOptions& o_;
+  RankKernels make_;
+  Exchanges out_;
+};
+
+/// The root is gathered once and stays whole. The backward pass of a layer begins when the next one
+/// to come is on its way.
+void add_exchanges(const ShardUnits& units, const ShardHost& host, Sharding& add) {
+  const std::vector<ShardUnit>& layers = units.layers;
+  add.gather(units.root, units.root.forward, false, host.step);
+  add.use(units.root, units.root.forward);
+  for (const ShardUnit& layer : layers) {
+    add.gather(layer, layer.forward, false);
+    add.use(layer, layer.forward);
+  }
+  for (std::size_t k = layers.size(); k-- > 0;) {
+    const bool last = k + 1 == layers.size();
+    if (last) add.gather(layers[k], units.root.backward, true);
+    add.use(layers[k], layers[k].backward);
+    if (k > 0) add.gather(layers[k - 1], layers[k].backward, true);
+  }
+  for (std::size_t k = layers.size(); k-- > 0;) add.scatter(layers[k]);
+  add.scatter(units.root);
+}
+
+/// The first item of each operation on the lists of an optimizer.
+std::vector<std::uint32_t> updates(const Step& step, const OpNesting& nesting) {
+  const std::vector<bool> in_optimizer = ops_of_optimizer(step.trace);
+  OpRows rows(step.trace);
+  std::set<std::uint32_t> seen;
+  std::vector<std::uint32_t> items;
+  for (const DeviceWork& work : step.plan.works) {
+    const std::uint32_t op = nesting.of_activity[work.source];
+    if (op == no_row || work.item == no_index || !in_optimizer[op]) continue;
+    if (rows.of(op).kind == OpKind::optimizer && seen.insert(op).second) {
+      items.push_back(work.item);
+    }
+  }
+  return items;
+}
+
+/// The next work of the stream of `work`, or none.
+std::uint32_t next_on_stream(const Plan& plan, std::uint32_t work) {
+  for (std::uint32_t w = work + 1; w < plan.works.size(); ++w) {
+    if (plan.works[w].stream == plan.works[work].stream) return w;
+  }
+  return no_index;
+}
+
+/// Puts the exchanges on streams of their own, behind the events that PyTorch waits for.
+class Events {
+ public:
+  Events(Step& step, const RanksOptions& o)
+      : step_(step),
+        o_(o),
+        delay_(from_us(o.host.event_latency_us)),
+        copies_(step, o.host, "gather copies"),
+        gathers_(step, o.host, "gathers"),
+        scatters_(step, o.host, "scatters") {}
+
+  void connect(const Exchanges& all, const std::vector<std::uint32_t>& works) {
+    const std::uint32_t update = next_on_stream(step_.plan, works[all.scatters.back().scatter]);
+    const std::uint32_t first = works[all.gathers.front().copy_in];
+    const std::uint32_t before = before_on_stream(step_.plan, first);
+    std::uint32_t last = no_index;  // of what computes, for the next step
+    for (std::uint32_t w = 0; w < step_.plan.works.size(); ++w) {
+      if (step_.plan.works[w].stream == step_.plan.works[first].stream) last = w;
+    }
+    for (const Gather& g : all.gathers) take(g, works);
+    for (const Scatter& s : all.scatters) take(s, works);
+    // The parts are there once the optimizer has run.
+    wait_for({before != no_index ? before : last, delay_, false, before == no_index}, first,
+             step_.plan);
+    order(all, works);
+    if (update != no_index) wait(update, works[all.scatters.back().scatter]);
+    step_.links = link_trace(step_.trace);
+  }
+
+ private:
+  void wait(std::uint32_t work, std::uint32_t awaited) {
+    wait_for({awaited, delay_}, work, step_.plan);
+  }
+  void collective(std::uint32_t work, CollectiveKind kind, double part_bytes, AddedStream& on) {
+    on.take(work);
+    DeviceWork& w = step_.plan.works[work];
+    w.engine = DeviceEngine::collective;
+    set_collective(step_.trace, w.source, message(kind, part_bytes, o_.ranks), 1);
+  }
+  void take(const Gather& g, const std::vector<std::uint32_t>& works) {
+    copies_.take(works[g.copy_in]);
+    collective(works[g.gather], CollectiveKind::all_gather, g.part_bytes, gathers_);
+    wait(works[g.gather], works[g.copy_in]);
+    wait(works[g.copy_out], works[g.gather]);
+  }
+  void take(const Scatter& s, const std::vector<std::uint32_t>& works) {
+    collective(works[s.scatter], CollectiveKind::reduce_scatter, s.part_bytes, scatters_);
+    wait(works[s.scatter], works[s.copy]);
+  }
+  /// In the forward pass a gather runs beside that of the layer before, so that its buffer is free
+  /// once the one before that was copied out; in the backward pass it waits for the layer before.
+  /// The gradients of a layer are copied when those before have been scattered.
+  void order(const Exchanges& all, const std::vector<std::uint32_t>& works) {
+    for (std::size_t j = 1; j < all.gathers.size(); ++j) {
+      const std::size_t ahead = all.gathers[j].backward ? 1 : 2;
+      if (j >= ahead) wait(works[all.gathers[j].copy_in], works[all.gathers[j - ahead].copy_out]);
+    }
+    for (std::size_t k = 1; k < all.scatters.size(); ++k) {
+      wait(works[all.scatters[k].copy], works[all.scatters[k - 1].scatter]);
+    }
+  }
+
+  Step& step_;
+  const RanksOptions& o_;
+  Duration delay_;
+  AddedStream copies_, gathers_, scatters_;
+};
+
+/// Errors: InputError for what cannot be sharded.
+void check(const Step& step, const std::vector<Gradient>& gradients,
+           const std::vector<GraphCall>& graphs) {
+  const auto fail = [&](const char* found, const char* expected) {
+    throw InputError(step.trace.path, "--shard", found, expected);
+  };
+  if (gradients.empty()) {
+    fail("no gradient whose shape was recorded",
+         "a step of training, of a network or of a trace with record_shapes=True");
+  }
+  if (!graphs.empty()) fail("compiled graphs", "an eager step");
+  if (TrainedParameters(step.trace, step.links.steps.back()).passes() > 1) {
+    fail("gradients of several passes, added up", "one forward and backward pass an update");
+  }
+}
+
+}  // namespace
+
+Step with_full_sharding(Step step, const RanksOptions& o, FullyShardedReport& report) {
+  const OpNesting nesting = nest_ops(step.trace, step.links);
+  const std::vector<Gradient> gradients = gradients_of(step, nesting);
+  check(step, gradients, graph_calls(step, nesting));
+  const ShardUnits units = shard_units(step, gradients, o.ranks);
+  TimedLaunch nothing;
+  nothing.law = TimeLaw::memory;
+  const double floor_us = kernel_time(nothing, o.gpu, o.time).time_us;
+  StepEdit edit(
+      with_shards(std::move(step), {}, o.ranks, floor_us, o.host.launch_call_us, report.resized),
+      o.host.launch_call_us);
+  Sharding sharding(edit, o);
+  for (const std::uint32_t item : updates(edit.step(), nesting)) sharding.slow_update(item);
+  add_exchanges(units, o.law.shard_host, sharding);
+  const Exchanges exchanges = sharding.take();
+  std::vector<std::uint32_t> works;
+  Step out = std::move(edit).finish(&works);
+  out.trace.distributed.world_size = o.ranks;
+  Events(out, o).connect(exchanges, works);
+  report.units = static_cast<std::int64_t>(units.layers.size()) + 1;
+  report.gathers = static_cast<std::int64_t>(exchanges.gathers.size());
+  for (const Gather& g : exchanges.gathers) report.gathered_bytes += o.ranks * g.part_bytes;
+  return out;
+}
+
+}  // namespace tandem

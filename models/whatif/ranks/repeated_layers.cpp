@@ -1,0 +1,61 @@
+#include "models/whatif/ranks/repeated_layers.h"
+
+#include <algorithm>
+#include <map>
+
+namespace tandem {
+
+namespace {
+
+/// Of a layer; no trace has shown more, and the search takes as many passes over the parameters.
+constexpr std::size_t most_parameters = 1024;
+constexpr std::size_t least_matrices = 2;
+
+/// Parameters by number of their shape, and how many matrices stand before each.
+struct Sequence {
+  std::vector<std::size_t> shape;
+  std::vector<std::size_t> matrices;
+
+  explicit Sequence(const std::vector<std::vector<std::int64_t>>& shapes) : matrices{0} {
+    std::map<std::vector<std::int64_t>, std::size_t> known;
+    for (const auto& dims : shapes) {
+      shape.push_back(known.try_emplace(dims, known.size()).first->second);
+      matrices.push_back(matrices.back() + (dims.size() == 2));
+    }
+  }
+  bool multiplies(const LayerStack& s) const {
+    return matrices[s.first + s.period] - matrices[s.first] >= least_matrices;
+  }
+};
+
+LayerStack longest(const Sequence& all, std::size_t begin, std::size_t end) {
+  LayerStack best;
+  for (std::size_t period = 1; 2 * period <= end - begin && period <= most_parameters; ++period) {
+    std::size_t alike = 0;  // in a row, each to the one a period further
+    for (std::size_t i = begin; i + period < end; ++i) {
+      alike = all.shape[i] == all.shape[i + period] ? alike + 1 : 0;
+      const LayerStack stack{i + 1 - alike, period, alike / period + 1};
+      if (stack.count > 1 && stack.size() > best.size() && all.multiplies(stack)) best = stack;
+    }
+  }
+  return best;
+}
+
+void add_stacks(const Sequence& all, std::size_t begin, std::size_t end,
+                std::vector<LayerStack>& out) {
+  const LayerStack stack = longest(all, begin, end);
+  if (stack.count < 2) return;
+  add_stacks(all, begin, stack.first, out);
+  out.push_back(stack);
+  add_stacks(all, stack.first + stack.size(), end, out);
+}
+
+}  // namespace
+
+std::vector<LayerStack> repeated_layers(const std::vector<std::vector<std::int64_t>>& shapes) {
+  std::vector<LayerStack> out;
+  add_stacks(Sequence(shapes), 0, shapes.size(), out);
+  return out;
+}
+
+}  // namespace tandem
