@@ -88,9 +88,12 @@ Fields law_fields() {
   plain("buffer_host_ratio", "ratio", "the same of copying such a buffer to its place",
         &L::buffer_host_ratio);
   add_shard_host(out);
-  plain("list_copy_factor", "ratio",
-        "time of the copies of fully_shard, of lists of tensors, over that of their bytes",
-        &L::list_copy_factor);
+  plain(
+      "list_copy_factor", "ratio",
+      "time of a copy of a list of tensors, out of a gathered unit or before a scatter, over that "
+      "of its bytes",
+      &L::list_copy_factor);
+  plain("list_chunk_us", "us", "a block copies a chunk of a list of tensors", &L::list_chunk_us);
   plain("ranks_exponent", "exponent",
         "host time of one of n ranks on a host over that of one alone, as a power of n",
         &L::ranks_exponent);

@@ -59,9 +59,10 @@ struct CollectiveLaw {
   double flatten_host_ratio = 0;  // the same of packing one buffer
   double buffer_host_ratio = 0;   // the same of copying one buffer to its place
   ShardHost shard_host;
-  double list_copy_factor = 1;    // time of copies of lists of tensors over that of their bytes
-  double ranks_exponent = 0;  // host time of one of n ranks over that of one: n to this
-  double ring_blocks = 0;     // blocks of a collective's kernel, one a channel
+  double list_copy_factor = 1;  // time of a copy of a list of tensors over that of its bytes
+  double list_chunk_us = 0;     // ... that goes in chunks: of one of them, by a block of its own
+  double ranks_exponent = 0;    // host time of one of n ranks over that of one: n to this
+  double ring_blocks = 0;       // blocks of a collective's kernel, one a channel
   // What predictions are off by, relative.
   double expected_error = 0;  // of the time that data moves
   double beside_error = 0;    // of kernels beside it

@@ -69,8 +69,8 @@ class Sharding {
     Gather& g = out_.gathers.emplace_back();
     g.part_bytes = unit.part_bytes;
     g.backward = backward;
-    g.copy_in =
-        edit_.insert_before(work, make_.list_copy(copy_in_op, unit.part_bytes, host_us(ratio / 2)));
+    g.copy_in = edit_.insert_before(
+        work, make_.chunk_copy(copy_in_op, unit.part_bytes, host_us(ratio / 2)));
     const Collective c = message(CollectiveKind::all_gather, unit.part_bytes, o_.ranks);
     g.gather = edit_.insert_before(work, make_.collective(gather_op, c, host_us(ratio / 2)));
   }

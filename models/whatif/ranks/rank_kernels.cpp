@@ -1,5 +1,8 @@
 #include "models/whatif/ranks/rank_kernels.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "models/collective/collective_time.h"
 #include "models/kernel/launch_rules.h"
 #include "models/kernel/time/kernel_time.h"
@@ -20,15 +23,19 @@ LibraryUse library_use(CollectiveKind kind) {
 
 }  // namespace
 
+double RankKernels::moving_us(double bytes) const {
+  TimedLaunch move;
+  move.law = TimeLaw::memory;
+  move.bytes = 2 * bytes;
+  return kernel_time(move, o_.gpu, o_.time).time_us;
+}
+
 NewKernel RankKernels::moving(LibraryUse use, std::string_view op, double bytes,
                               double host_us) const {
   NewKernel k;
   k.kernel = o_.names.kernel(use);
   k.op = op;
-  TimedLaunch move;
-  move.law = TimeLaw::memory;
-  move.bytes = 2 * bytes;
-  k.duration_us = kernel_time(move, o_.gpu, o_.time).time_us;
+  k.duration_us = moving_us(bytes);
   k.host_us = host_us;
   return k;
 }
@@ -40,8 +47,23 @@ NewKernel RankKernels::copy(std::string_view op, double bytes, double host_us) c
 NewKernel RankKernels::list_copy(std::string_view op, double bytes, double host_us) const {
   NewKernel k = moving(LibraryUse::list_copy, op, bytes, host_us);
   k.duration_us *= o_.law.list_copy_factor;
+  k.geometry = pointwise_geometry(bytes / element_bytes(DataType::fp32));
+  return k;
+}
+
+NewKernel RankKernels::chunk_copy(std::string_view op, double bytes, double host_us) const {
+  const double chunk_bytes = double(multi_tensor_chunk) * element_bytes(DataType::fp32);
   constexpr std::uint32_t threads = 512;  // ATen, MultiTensorApply.cuh: kBlockSize
-  k.geometry = flat_geometry(bytes / element_bytes(DataType::fp32) / multi_tensor_chunk, threads);
+  NewKernel k = moving(LibraryUse::list_copy, op, bytes, host_us);
+  const double chunks = std::ceil(bytes / chunk_bytes);
+  const double full = std::floor(chunks / multi_tensor_chunks);
+  const auto launch_us = [&](double moved) {
+    return std::hypot(moving_us(moved), o_.law.list_chunk_us);
+  };
+  const double full_bytes = multi_tensor_chunks * chunk_bytes;
+  const double rest = std::max(0.0, bytes - full * full_bytes);
+  k.duration_us = full * launch_us(full_bytes) + (rest > 0 ? launch_us(rest) : 0);
+  k.geometry = flat_geometry(chunks, threads);
   return k;
 }
 

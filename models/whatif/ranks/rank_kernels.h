@@ -36,9 +36,13 @@ class RankKernels {
   NewKernel copy(std::string_view op, double bytes, double host_us) const;
   /// Of all tensors of a list by one kernel.
   NewKernel list_copy(std::string_view op, double bytes, double host_us) const;
+  /// The same in chunks, a block each, and launches of at most `multi_tensor_chunks` of them, which
+  /// stand here as one.
+  NewKernel chunk_copy(std::string_view op, double bytes, double host_us) const;
   NewKernel collective(std::string_view op, const Collective& message, double host_us) const;
 
  private:
+  double moving_us(double bytes) const;
   NewKernel moving(LibraryUse use, std::string_view op, double bytes, double host_us) const;
 
   const RanksOptions& o_;

@@ -77,11 +77,9 @@ std::int64_t among_others(const CollectiveLaw& law, const GpuArch& gpu, int from
   return kept;
 }
 
-/// What a rank keeps of sharded parameters is known from liveness alone. False: another what-if has
-/// changed what stays in memory.
-bool change_memory(const TransformInput& in, Rewritten& out) {
-  if (out.memory.before) return false;
-  if (!in.traced.batch || in.memory == nullptr) return true;
+/// What a rank keeps of sharded parameters is known from liveness alone.
+void change_memory(const TransformInput& in, Rewritten& out) {
+  if (!in.traced.batch || in.memory == nullptr) return;
   const std::int64_t batch =
       in.asked.has("batch") ? parse_count("batch", in.asked.get("batch")) : *in.traced.batch;
   const auto peak = [&](const Step& step, std::int64_t items) {
@@ -89,7 +87,6 @@ bool change_memory(const TransformInput& in, Rewritten& out) {
   };
   out.memory.before = peak(in.traced.step, *in.traced.batch);
   out.memory.after = peak(out.step, batch);
-  return true;
 }
 
 /// Errors: InputError for more ranks than one host holds.
@@ -122,8 +119,10 @@ void change_shards(const TransformInput& in, const ShardedParameters& held, Rank
   const double floor_us = kernel_time(nothing, *out.gpu, in.time).time_us;
   out.step = with_shards(std::move(out.step), held, change.to, floor_us, in.host.launch_call_us,
                          change.resized);
-  // Alone, the trace of a narrow step does not tell how wide its parameters are.
-  change.peak_kept = (change.to == 1 && held.width > 1) || !change_memory(in, out);
+  // Alone, the trace of a narrow step does not tell how wide its parameters are; another what-if
+  // may have changed what stays in memory.
+  change.peak_kept = (change.to == 1 && held.width > 1) || out.memory.before.has_value();
+  if (!out.memory.before) change_memory(in, out);
 }
 
 RanksChange change_ranks(const TransformInput& in, int from, int to, Rewritten& out) {
@@ -143,7 +142,7 @@ RanksChange change_ranks(const TransformInput& in, int from, int to, Rewritten& 
                              in.libraries, in.host,  in.compiled_host};
     if (in.asked.has(shard_option)) {
       out.step = with_full_sharding(std::move(out.step), among, change.sharded);
-      change.peak_kept = !change_memory(in, out);
+      change_memory(in, out);
     } else {
       out.step = with_data_parallel(std::move(out.step), among, change.added);
     }
