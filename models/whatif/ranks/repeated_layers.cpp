@@ -11,6 +11,11 @@ namespace {
 constexpr std::size_t most_parameters = 1024;
 constexpr std::size_t least_matrices = 2;
 
+/// Sums over rows may leave a bias with a first dimension of 1.
+bool is_matrix(const std::vector<std::int64_t>& dims) {
+  return dims.size() == 2 && dims[0] > 1 && dims[1] > 1;
+}
+
 /// Parameters by number of their shape, and how many matrices stand before each.
 struct Sequence {
   std::vector<std::size_t> shape;
@@ -20,11 +25,24 @@ struct Sequence {
     std::map<std::vector<std::int64_t>, std::size_t> known;
     for (const auto& dims : shapes) {
       shape.push_back(known.try_emplace(dims, known.size()).first->second);
-      matrices.push_back(matrices.back() + (dims.size() == 2));
+      matrices.push_back(matrices.back() + is_matrix(dims));
     }
   }
-  bool multiplies(const LayerStack& s) const {
-    return matrices[s.first + s.period] - matrices[s.first] >= least_matrices;
+  /// Whether one period is a layer: no repetition of a shorter one, with matrices.
+  bool is_layer(const LayerStack& s) const {
+    if (matrices[s.first + s.period] - matrices[s.first] < least_matrices) return false;
+    for (std::size_t part = 1; 2 * part <= s.period; ++part) {
+      if (s.period % part == 0 && repeats(s.first, s.first + s.period, part)) return false;
+    }
+    return true;
+  }
+
+ private:
+  bool repeats(std::size_t begin, std::size_t end, std::size_t period) const {
+    for (std::size_t i = begin; i + period < end; ++i) {
+      if (shape[i] != shape[i + period]) return false;
+    }
+    return true;
   }
 };
 
@@ -35,7 +53,7 @@ LayerStack longest(const Sequence& all, std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i + period < end; ++i) {
       alike = all.shape[i] == all.shape[i + period] ? alike + 1 : 0;
       const LayerStack stack{i + 1 - alike, period, alike / period + 1};
-      if (stack.count > 1 && stack.size() > best.size() && all.multiplies(stack)) best = stack;
+      if (stack.count > 1 && stack.size() > best.size() && all.is_layer(stack)) best = stack;
     }
   }
   return best;

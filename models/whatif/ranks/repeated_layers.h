@@ -16,9 +16,9 @@ struct LayerStack {
 };
 
 /// Where the shapes repeat themselves: each time the longest stretch, the shortest period of it and
-/// its earliest begin, then what lies before and behind it. A layer multiplies by two matrices or
-/// more: biases, embedding tables and blocks of convolutions that are alike are no layers. In the
-/// order of the parameters.
+/// its earliest begin, then what lies before and behind it. A layer has two matrices or more and is
+/// no repetition itself: biases, embedding tables and blocks of convolutions that are alike are no
+/// layers. In the order of the parameters.
 std::vector<LayerStack> repeated_layers(const std::vector<std::vector<std::int64_t>>& shapes);
 
 }  // namespace tandem

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "models/ops/op_table.h"
@@ -64,15 +65,21 @@ void add(const Gradient& gradient, int ranks, ShardUnit& unit) {
   const double rows = gradient.dims.empty() ? 1 : static_cast<double>(gradient.dims.front());
   const double part = std::ceil(rows / ranks);
   ++unit.parameters;
+  unit.gradients =
+      unit.gradients == no_index ? gradient.work : std::max(unit.gradients, gradient.work);
   unit.part_bytes += rows > 0 ? gradient.bytes / rows * part : 0;
 }
 
-/// Gradients, the last that is ready first.
+/// Gradients in the order in which the forward pass first needs their parameters. Those of one node
+/// come at once, in any order.
 using Forward = std::vector<const Gradient*>;
 
-std::int64_t first_node(const Forward& all, std::size_t begin, std::size_t end) {
-  std::int64_t out = behind_all;
-  for (std::size_t i = begin; i < end; ++i) out = std::min(out, all[i]->node);
+Forward in_forward_order(const std::vector<Gradient>& gradients) {
+  Forward out;
+  for (const Gradient& gradient : gradients) out.push_back(&gradient);
+  std::sort(out.begin(), out.end(), [](const Gradient* a, const Gradient* b) {
+    return std::tie(a->node, a->dims) < std::tie(b->node, b->dims);
+  });
   return out;
 }
 
@@ -81,13 +88,12 @@ std::vector<ShardUnit> layers_of(const Forward& all, const LayerStack& stack, co
   std::vector<ShardUnit> out;
   for (std::size_t k = 0; k < stack.count; ++k) {
     const std::size_t begin = stack.first + k * stack.period, end = begin + stack.period;
-    const std::int64_t from = first_node(all, begin, end);
+    const std::int64_t from = all[begin]->node;
     const std::int64_t to = end < all.size() ? all[end]->node : behind_all;
     ShardUnit& unit = out.emplace_back();
     for (std::size_t i = begin; i < end; ++i) add(*all[i], ranks, unit);
     unit.forward = passes.forward_work(from, to);
     unit.backward = passes.backward_work(from, to);
-    unit.gradients = all[begin]->work;
   }
   return out;
 }
@@ -111,12 +117,9 @@ bool in_order(const std::vector<ShardUnit>& layers, const Passes& passes) {
 
 ShardUnits shard_units(const Step& step, const std::vector<Gradient>& gradients, int ranks) {
   const Passes passes(step);
-  Forward all;
+  const Forward all = in_forward_order(gradients);
   std::vector<std::vector<std::int64_t>> shapes;
-  for (auto it = gradients.rbegin(); it != gradients.rend(); ++it) {
-    all.push_back(&*it);
-    shapes.push_back(it->dims);
-  }
+  for (const Gradient* gradient : all) shapes.push_back(gradient->dims);
   ShardUnits out;
   std::vector<bool> in_layer(all.size(), false);
   for (const LayerStack& stack : repeated_layers(shapes)) {

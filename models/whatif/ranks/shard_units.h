@@ -25,10 +25,10 @@ struct ShardUnits {
   std::vector<ShardUnit> layers;  // in the order of the forward pass
 };
 
-/// Parameters stand in the order in which the forward pass first needs them: `gradients`, which are
-/// sorted as they are ready, back to front. A layer reaches from the first operation that needs one
-/// of its parameters to that of what comes behind it. Without layers that the forward pass runs one
-/// after the other the root is all of the model. Each of `ranks` keeps a part.
+/// `gradients` tell the parameters and, by the numbers of their nodes, the order in which the
+/// forward pass first needs them. A layer reaches from the first operation that needs one of its
+/// parameters to that of what comes behind it. Without layers that the forward pass runs one after
+/// the other the root is all of the model. Each of `ranks` keeps a part.
 ShardUnits shard_units(const Step& step, const std::vector<Gradient>& gradients, int ranks);
 
 }  // namespace tandem
