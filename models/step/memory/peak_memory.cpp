@@ -311,7 +311,8 @@ Optimizer find_optimizer(const Trace& trace, const BatchOps& ops) {
     const std::string_view text = trace.strings.get(name);
     if (!text.starts_with("Optimizer.step")) continue;
     out.present = true;
-    if (has(text, "Adam") || has(text, "LAMB")) out.states = 2;
+    // Networks name theirs in capitals.
+    if (has(text, "Adam") || has(text, "ADAM") || has(text, "LAMB")) out.states = 2;
     if (has(text, "RMSprop") || has(text, "Adagrad")) out.states = 1;
   }
   bool momentum = false;

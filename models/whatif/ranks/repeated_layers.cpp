@@ -7,8 +7,10 @@ namespace tandem {
 
 namespace {
 
-/// Of a layer; no trace has shown more, and the search takes as many passes over the parameters.
+/// Of a layer, and stacks of a model (encoders, decoders, stages): the search takes as many passes
+/// over the parameters, so that a trace of anything else ends as well.
 constexpr std::size_t most_parameters = 1024;
+constexpr std::size_t most_stacks = 16;
 constexpr std::size_t least_matrices = 2;
 
 /// Sums over rows may leave a bias with a first dimension of 1.
@@ -28,6 +30,7 @@ struct Sequence {
       matrices.push_back(matrices.back() + is_matrix(dims));
     }
   }
+  bool alike(std::size_t i, std::size_t period) const { return shape[i] == shape[i + period]; }
   /// Whether one period is a layer: no repetition of a shorter one, with matrices.
   bool is_layer(const LayerStack& s) const {
     if (matrices[s.first + s.period] - matrices[s.first] < least_matrices) return false;
@@ -40,7 +43,7 @@ struct Sequence {
  private:
   bool repeats(std::size_t begin, std::size_t end, std::size_t period) const {
     for (std::size_t i = begin; i + period < end; ++i) {
-      if (shape[i] != shape[i + period]) return false;
+      if (!alike(i, period)) return false;
     }
     return true;
   }
@@ -51,9 +54,11 @@ LayerStack longest(const Sequence& all, std::size_t begin, std::size_t end) {
   for (std::size_t period = 1; 2 * period <= end - begin && period <= most_parameters; ++period) {
     std::size_t alike = 0;  // in a row, each to the one a period further
     for (std::size_t i = begin; i + period < end; ++i) {
-      alike = all.shape[i] == all.shape[i + period] ? alike + 1 : 0;
+      const bool ends = i + period + 1 == end || !all.alike(i + 1, period);
+      alike = all.alike(i, period) ? alike + 1 : 0;
       const LayerStack stack{i + 1 - alike, period, alike / period + 1};
-      if (stack.count > 1 && stack.size() > best.size() && all.is_layer(stack)) best = stack;
+      if (!ends || stack.count < 2 || stack.size() <= best.size()) continue;
+      if (all.is_layer(stack)) best = stack;
     }
   }
   return best;
@@ -61,6 +66,7 @@ LayerStack longest(const Sequence& all, std::size_t begin, std::size_t end) {
 
 void add_stacks(const Sequence& all, std::size_t begin, std::size_t end,
                 std::vector<LayerStack>& out) {
+  if (out.size() >= most_stacks) return;
   const LayerStack stack = longest(all, begin, end);
   if (stack.count < 2) return;
   add_stacks(all, begin, stack.first, out);
