@@ -40,9 +40,9 @@ void check_asked(const WhatIfs& asked, Mode mode) {
     for (const TransformOption& option : transform.options) {
       if (!asked.has(option.name) || is_asked(transform, asked)) continue;
       if (option.for_graphs && mode == Mode::cuda_graph) continue;
-      throw InputError("command line", "--" + std::string(option.name),
-                       "no --" + std::string(transform.name),
-                       "--" + std::string(transform.name) + " beside it (or --mode jit)");
+      const std::string needed = "--" + std::string(transform.name);
+      throw InputError("command line", "--" + std::string(option.name), "no " + needed,
+                       needed + " beside it" + (option.for_graphs ? " (or --mode jit)" : ""));
     }
   }
 }

@@ -225,6 +225,22 @@ class Events {
   AddedStream copies_, gathers_, scatters_;
 };
 
+/// Whether the optimizer updates rows of tables: their gradients are sparse.
+bool updates_rows(const Trace& trace) {
+  const std::vector<bool> in_optimizer = ops_of_optimizer(trace);
+  OpRows rows(trace);
+  for (std::uint32_t op = 0; op < in_optimizer.size(); ++op) {
+    if (in_optimizer[op] && rows.of(op).is(adds_rows)) return true;
+  }
+  return false;
+}
+
+double elements(const Gradient& gradient) {
+  double out = 1;
+  for (const std::int64_t d : gradient.dims) out *= static_cast<double>(d);
+  return out;
+}
+
 /// Errors: InputError for what cannot be sharded.
 void check(const Step& step, const std::vector<Gradient>& gradients,
            const std::vector<GraphCall>& graphs) {
@@ -238,6 +254,9 @@ void check(const Step& step, const std::vector<Gradient>& gradients,
   if (!graphs.empty()) fail("compiled graphs", "an eager step");
   if (TrainedParameters(step.trace, step.links.steps.back()).passes() > 1) {
     fail("gradients of several passes, added up", "one forward and backward pass an update");
+  }
+  if (updates_rows(step.trace)) {
+    fail("sparse gradients of tables, which PyTorch does not shard", "dense ones");
   }
 }
 
@@ -262,6 +281,7 @@ Step with_full_sharding(Step step, const RanksOptions& o, FullyShardedReport& re
   Step out = std::move(edit).finish(&works);
   out.trace.distributed.world_size = o.ranks;
   Events(out, o).connect(exchanges, works);
+  for (const Gradient& gradient : gradients) report.elements += elements(gradient);
   report.units = static_cast<std::int64_t>(units.layers.size()) + 1;
   report.gathers = static_cast<std::int64_t>(exchanges.gathers.size());
   for (const Gather& g : exchanges.gathers) report.gathered_bytes += o.ranks * g.part_bytes;

@@ -10,6 +10,7 @@
 namespace tandem {
 
 struct FullyShardedReport {
+  double elements = 0;        // of parameters that gradients reach
   std::int64_t units = 0;     // layers, and what is outside of them
   std::int64_t gathers = 0;   // of a step
   double gathered_bytes = 0;  // by them
@@ -21,8 +22,8 @@ struct FullyShardedReport {
 /// ahead, before its backward pass. Behind that its gradients are copied into a buffer, summed and
 /// scattered. The optimizer updates the parts. Gathers and their copies, and scatters, have streams
 /// of their own. As PyTorch 2.11 does it (torch/distributed/fsdp/_fully_shard).
-/// Errors: InputError for a step whose gradients were not recorded, that a compiler made, or that
-/// adds up gradients of several passes.
+/// Errors: InputError for a step whose gradients were not recorded or are sparse, that a compiler
+/// made, or that adds up gradients of several passes.
 Step with_full_sharding(Step step, const RanksOptions& options, FullyShardedReport& report);
 
 }  // namespace tandem

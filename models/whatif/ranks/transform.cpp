@@ -108,8 +108,15 @@ struct RanksChange {
   std::int64_t activations = 0;  // collectives of them
   std::int64_t kept = 0;         // collectives that last as traced
   std::int64_t resized = 0;      // kernels on parts of parameters
+  bool stays_whole = false;      // part of the parameters is not sharded
   bool peak_kept = false;        // though a rank's part of the parameters is another one
 };
+
+/// Whether a step has more parameters than gradients reach, by more than what is counted twice.
+bool knows_more(const std::optional<PeakMemory>& memory, double elements) {
+  constexpr double counted_twice = 1.1;
+  return memory && static_cast<double>(memory->parameters) > counted_twice * elements;
+}
 
 /// Kernels on the parts of sharded parameters, and what a rank keeps of them in memory.
 void change_shards(const TransformInput& in, const ShardedParameters& held, RanksChange& change,
@@ -143,6 +150,7 @@ RanksChange change_ranks(const TransformInput& in, int from, int to, Rewritten& 
     if (in.asked.has(shard_option)) {
       out.step = with_full_sharding(std::move(out.step), among, change.sharded);
       change_memory(in, out);
+      change.stays_whole = knows_more(out.memory.before, change.sharded.elements);
     } else {
       out.step = with_data_parallel(std::move(out.step), among, change.added);
     }
@@ -177,10 +185,14 @@ void count_losses(const RanksChange& change, LossList& losses) {
              "across a cut",
              change.added.graphs + change.alone.joined);
   losses.add(
-      "sharded_as_one", Severity::info,
+      "sharded_as_one", Severity::warning,
       "layers that repeat themselves were not found: all parameters are sharded as one unit, "
       "which is whole from the forward pass to its gradients",
       change.sharded.units == 1 ? 1 : 0);
+  losses.add("frozen_not_sharded", Severity::warning,
+             "parameters that no gradient seems to reach are taken to stay whole on every rank, "
+             "though fully_shard divides them as well",
+             change.stays_whole ? 1 : 0);
 }
 
 /// Errors: InputError for a step that cannot be sharded among as many.

@@ -275,6 +275,28 @@ TEST(Sharded, AModelWithoutLayersIsOneUnit) {
   EXPECT_EQ(two.losses.count("sharded_as_one"), 0);
 }
 
+/// Of a step that trained alone.
+Trace capture(const std::string& name) {
+  return import_trace(source_path("validation/captures/" + name + ".json.zst"));
+}
+
+/// Of four layers, on an H200.
+Trace llama() { return capture("h200_2026-11-22_compile_fit/traces/llama_4l-train-bf16-eager-b4"); }
+
+// Adapters train beside layers that do not: those are not told by gradients.
+TEST(Sharded, WhatIsFrozenStaysWhole) {
+  ReplayOptions o = as_traced();
+  o.what_ifs.set("ranks", 2);
+  o.what_ifs.set("shard", asks_for_flag);
+  const auto frozen = [&](const Trace& trace) {
+    return replay(trace, o).prediction.result.losses.count("frozen_not_sharded");
+  };
+  EXPECT_EQ(frozen(capture("h200_2026-11-27_tenth_holdout/traces/"
+                           "adapted_llama-train-fp32-eager-b32")),
+            1);
+  EXPECT_EQ(frozen(llama()), 0);
+}
+
 std::string error_of(const Trace& trace, std::string_view ranks, std::string_view compiler = {}) {
   ReplayOptions o = as_traced();
   o.what_ifs.set("ranks", ranks);
@@ -290,13 +312,6 @@ std::string error_of(const Trace& trace, std::string_view ranks, std::string_vie
 
 bool has_text(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
-}
-
-/// A Llama of four layers that trained alone on an H200.
-Trace llama() {
-  return import_trace(
-      source_path("validation/captures/h200_2026-11-22_compile_fit/traces/"
-                  "llama_4l-train-bf16-eager-b4.json.zst"));
 }
 
 TEST(Sharded, SaysWhatCannotBeSharded) {
@@ -318,6 +333,11 @@ TEST(Sharded, SaysWhatCannotBeSharded) {
   meets.maker().trace.collectives.push_back(c);
   meets.maker().trace.activities.collective[0] = CollectiveId{0};
   EXPECT_TRUE(has_text(error_of(meets.trace(), "2"), "a step of 2 ranks"));
+  const Trace sparse = capture("h100_2026-11-23_second_holdout/traces/dlrm-train-fp32-eager-b8192");
+  EXPECT_TRUE(has_text(error_of(sparse, "2"), "sparse gradients"));
+  const Trace accumulated = capture(
+      "h200_2026-11-28_divided_holdout/traces/roberta-train-amp-eager-b32-accumulated-w1.rank0");
+  EXPECT_TRUE(has_text(error_of(accumulated, "2"), "gradients of several passes"));
 }
 
 // Each rank keeps a part: states fall with the number of ranks, the peak as well, and what is
