@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "models/kernel/time/kernel_time.h"
 #include "models/step/memory/trained_parameters.h"
 #include "models/step/op_nesting.h"
 #include "models/step/op_rows.h"
@@ -28,7 +27,7 @@ constexpr std::string_view copy_out_op = "fsdp::split_with_sizes_copy";
 constexpr std::string_view sum_copy_op = "fsdp::chunk_cat";
 constexpr std::string_view scatter_op = "c10d::_reduce_scatter_base_";
 
-/// Numbers of insertions, or works of the plan.
+/// Of one unit; works by the numbers of their insertions.
 struct Gather {
   std::size_t copy_in = 0, gather = 0, copy_out = 0;
   double part_bytes = 0;
@@ -113,15 +112,21 @@ class Sharding {
   Exchanges out_;
 };
 
-/// The root is gathered once and stays whole. The backward pass of a layer begins when the next one
-/// to come is on its way.
+/// Those of the forward pass: the root stays whole, if anything is left for it.
+std::vector<const ShardUnit*> forward_units(const ShardUnits& units) {
+  std::vector<const ShardUnit*> out;
+  if (units.root.parameters > 0) out.push_back(&units.root);
+  for (const ShardUnit& layer : units.layers) out.push_back(&layer);
+  return out;
+}
+
+/// Before the backward pass of a layer runs, the gather of the one before it is on its way.
 void add_exchanges(const ShardUnits& units, const ShardHost& host, Sharding& add) {
   const std::vector<ShardUnit>& layers = units.layers;
-  add.gather(units.root, units.root.forward, false, host.step);
-  add.use(units.root, units.root.forward);
-  for (const ShardUnit& layer : layers) {
-    add.gather(layer, layer.forward, false);
-    add.use(layer, layer.forward);
+  const std::vector<const ShardUnit*> forward = forward_units(units);
+  for (const ShardUnit* unit : forward) {
+    add.gather(*unit, unit->forward, false, unit == forward.front() ? host.step : 0);
+    add.use(*unit, unit->forward);
   }
   for (std::size_t k = layers.size(); k-- > 0;) {
     const bool last = k + 1 == layers.size();
@@ -130,7 +135,7 @@ void add_exchanges(const ShardUnits& units, const ShardHost& host, Sharding& add
     if (k > 0) add.gather(layers[k - 1], layers[k].backward, true);
   }
   for (std::size_t k = layers.size(); k-- > 0;) add.scatter(layers[k]);
-  add.scatter(units.root);
+  if (units.root.parameters > 0) add.scatter(units.root);
 }
 
 /// The first item of each operation on the lists of an optimizer.
@@ -267,12 +272,10 @@ Step with_full_sharding(Step step, const RanksOptions& o, FullyShardedReport& re
   const std::vector<Gradient> gradients = gradients_of(step, nesting);
   check(step, gradients, graph_calls(step, nesting));
   const ShardUnits units = shard_units(step, gradients, o.ranks);
-  TimedLaunch nothing;
-  nothing.law = TimeLaw::memory;
-  const double floor_us = kernel_time(nothing, o.gpu, o.time).time_us;
-  StepEdit edit(
-      with_shards(std::move(step), {}, o.ranks, floor_us, o.host.launch_call_us, report.resized),
-      o.host.launch_call_us);
+  const double launch_us = o.host.launch_call_us;
+  StepEdit edit(with_shards(std::move(step), {}, o.ranks, update_floor_us(o.gpu, o.time), launch_us,
+                            report.resized),
+                launch_us);
   Sharding sharding(edit, o);
   for (const std::uint32_t item : updates(edit.step(), nesting)) sharding.slow_update(item);
   add_exchanges(units, o.law.shard_host, sharding);
@@ -282,7 +285,7 @@ Step with_full_sharding(Step step, const RanksOptions& o, FullyShardedReport& re
   out.trace.distributed.world_size = o.ranks;
   Events(out, o).connect(exchanges, works);
   for (const Gradient& gradient : gradients) report.elements += elements(gradient);
-  report.units = static_cast<std::int64_t>(units.layers.size()) + 1;
+  report.units = static_cast<std::int64_t>(exchanges.scatters.size());
   report.gathers = static_cast<std::int64_t>(exchanges.gathers.size());
   for (const Gather& g : exchanges.gathers) report.gathered_bytes += o.ranks * g.part_bytes;
   return out;

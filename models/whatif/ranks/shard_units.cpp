@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t behind_all = std::numeric_limits<std::int64_t>::max();
 
-/// Where the passes of a step begin, and each of their operations by its autograd number.
+/// The first operation of each autograd number, forward, and of the node that has it, backward.
 class Passes {
  public:
   explicit Passes(const Step& step) : trace_(step.trace), launches_(step) {
@@ -30,13 +30,11 @@ class Passes {
       if (!fresh && begin(op) < begin(it->second)) it->second = op;
     }
   }
-  std::uint32_t forward_work() const { return work(earliest(forward_, 0, behind_all)); }
-  std::uint32_t backward_work() const { return work(earliest(backward_, 0, behind_all)); }
   /// The first work of what has a number from `from` up to `to`.
-  std::uint32_t forward_work(std::int64_t from, std::int64_t to) const {
+  std::uint32_t forward_work(std::int64_t from = 0, std::int64_t to = behind_all) const {
     return work(earliest(forward_, from, to));
   }
-  std::uint32_t backward_work(std::int64_t from, std::int64_t to) const {
+  std::uint32_t backward_work(std::int64_t from = 0, std::int64_t to = behind_all) const {
     return work(earliest(backward_, from, to));
   }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/kernel/residual.h"
+#include "models/kernel/time/kernel_time.h"
 #include "models/step/op_nesting.h"
 #include "models/step/op_rows.h"
 #include "models/whatif/edit/step_edit.h"
@@ -48,6 +49,12 @@ LaunchGeometry resized_grid(LaunchGeometry geometry, double factor) {
 }
 
 }  // namespace
+
+double update_floor_us(const GpuArch& gpu, const TimeConstants& time) {
+  TimedLaunch nothing;
+  nothing.law = TimeLaw::memory;
+  return kernel_time(nothing, gpu, time).time_us;
+}
 
 Step with_shards(Step step, const ShardedParameters& held, int to, double floor_us,
                  double launch_call_us, std::int64_t& kernels) {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "models/collective/collective_time.h"
-#include "models/kernel/time/kernel_time.h"
 #include "models/step/memory/sharded_parameters.h"
 #include "models/whatif/edit/collectives.h"
 #include "models/whatif/ranks/alone.h"
@@ -121,11 +120,8 @@ bool knows_more(const std::optional<PeakMemory>& memory, double elements) {
 /// Kernels on the parts of sharded parameters, and what a rank keeps of them in memory.
 void change_shards(const TransformInput& in, const ShardedParameters& held, RanksChange& change,
                    Rewritten& out) {
-  TimedLaunch nothing;
-  nothing.law = TimeLaw::memory;
-  const double floor_us = kernel_time(nothing, *out.gpu, in.time).time_us;
-  out.step = with_shards(std::move(out.step), held, change.to, floor_us, in.host.launch_call_us,
-                         change.resized);
+  out.step = with_shards(std::move(out.step), held, change.to, update_floor_us(*out.gpu, in.time),
+                         in.host.launch_call_us, change.resized);
   // Alone, the trace of a narrow step does not tell how wide its parameters are; another what-if
   // may have changed what stays in memory.
   change.peak_kept = (change.to == 1 && held.width > 1) || out.memory.before.has_value();

@@ -10,6 +10,7 @@
 #include "models/whatif/ranks/repeated_layers.h"
 #include "models/whatif/ranks/shard_units.h"
 #include "sim/engine/engine.h"
+#include "sim/engine/plan_check.h"
 #include "sim/predict/predict.h"
 #include "sim/trace/import.h"
 #include "tests/source_dir/source_dir.h"
@@ -72,13 +73,16 @@ TEST(RepeatedLayers, AreNoTablesProductsOrConvolutionsAlike) {
   EXPECT_TRUE(repeated_layers({}).empty());
 }
 
-/// A table of [1000, 256], two layers of a norm and two products, a head. The forward pass needs
+/// A table of [1000, 256], two layers of a norm and two products, a head; or layers alone, without
+/// `ends`. The forward pass needs
 /// the parameters with nodes 0; 1, 2, 3; 4, 5, 6; 7; the backward pass goes the other way.
 class SmallModel {
  public:
-  explicit SmallModel(int layers = 2) {
+  explicit SmallModel(int layers = 2, bool ends = true) {
     const Shapes layer{{256}, {512, 256}, {256, 512}};
-    parameters_ = joined({{{1000, 256}}, repeated(layer, layers), {{10, 256}}});
+    const Shapes words = ends ? Shapes{{1000, 256}} : Shapes{},
+                 head = ends ? Shapes{{10, 256}} : Shapes{};
+    parameters_ = joined({words, repeated(layer, layers), head});
     maker_.step(0, 0, 100 + 60.0 * static_cast<double>(parameters_.size()));
     const auto last = static_cast<std::int64_t>(parameters_.size()) - 1;
     for (std::int64_t node = 0; node <= last; ++node) forward(node);
@@ -259,6 +263,16 @@ TEST(Sharded, MemoryIsReadOffWhatIsGathered) {
   EXPECT_EQ(held.gathered_bytes, root + 2 * layer);
   EXPECT_NEAR(held.gradient_share, (root + layer) / (root + 2 * layer), 1e-9);
   EXPECT_NEAR(model.bytes(), root + 2 * layer, 1e-9);
+}
+
+// Two layers and nothing else: no root is gathered.
+TEST(Sharded, ARootWithoutParametersIsNotGathered) {
+  ShardBench bench;
+  const Step step = bench.sharded(SmallModel(2, false).step(), 2);
+  EXPECT_EQ(bench.report.units, 2);
+  EXPECT_EQ(bench.report.gathers, 4);
+  EXPECT_EQ(works_of(step, CollectiveKind::reduce_scatter).size(), 2U);
+  check_plan(repeat(step.plan, 2, bench.configs.host));
 }
 
 // One layer repeats nothing.
