@@ -252,6 +252,38 @@ TEST(NetworkRanks, EveryParameterIsSummed) {
   }
 }
 
+// Layers are told by shapes: 12 of GPT-2, BERT and Swin-T, 6 and 6 of the transformer, none of
+// ResNet-50. Each rank holds a part, and the more there are the less: parts are gathered as often.
+TEST(NetworkRanks, ShardedTheyHoldLessTheMoreTheyAre) {
+  struct Case {
+    const char* network;
+    std::int64_t layers;
+  };
+  for (const Case& c : {Case{"gpt2", 12}, Case{"bert_base", 12}, Case{"swin_t", 12},
+                        Case{"transformer", 12}, Case{"resnet50", 0}}) {
+    SCOPED_TRACE(c.network);
+    const std::string path = source_path("workloads/nets/") + c.network + "-train.json";
+    const TracedRun run = analyse_network({path, "h200_sxm", {}, {}}, options(), test::configs());
+    ReplayOptions o = options();
+    o.what_ifs.set("shard", asks_for_flag);
+    double peak = 0, states = 0, gathered = 0;
+    for (const int ranks : {2, 4, 8}) {
+      o.what_ifs.set("ranks", ranks);
+      const Result r = predict(run, o).result;
+      check(r);
+      EXPECT_EQ(reported_of(r, "units"), c.layers + 1) << ranks;
+      EXPECT_EQ(reported_of(r, "gathers"), 2 * c.layers + 1) << ranks;
+      const double bytes = report_number(find_report(r.what_ifs, "ranks"), "gathered_bytes", 0);
+      if (peak > 0) {
+        EXPECT_LT(r.memory->peak_bytes, peak) << ranks;
+        EXPECT_NEAR(r.memory->kept.states, states / 2, 1e-6 * states) << ranks;
+        EXPECT_NEAR(bytes, gathered, 0.01 * gathered) << ranks << ": but for padding";
+      }
+      peak = r.memory->peak_bytes, states = r.memory->kept.states, gathered = bytes;
+    }
+  }
+}
+
 TEST(NetworkRanks, InferenceHasNothingToSum) {
   ReplayOptions o = options();
   o.what_ifs.set("ranks", 2);
