@@ -21,7 +21,7 @@ import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 
-from iterations import LOOPS, build_step, loops_of, synchronize
+from iterations import LOOPS, WHOLE, build_step, loops_of, synchronize
 from measure import ENERGY_SECONDS, measure, name_of, window
 
 MODES = ("eager", "blocking", "cudagraph", "compile", "overhead", "script")
@@ -32,7 +32,7 @@ MODES = ("eager", "blocking", "cudagraph", "compile", "overhead", "script")
 def workload_arguments(parser):
     parser.add_argument("--model")
     parser.add_argument("--task", choices=("train", "infer"), default="train")
-    parser.add_argument("--precision", choices=("fp32", "tf32", "amp", "bf16"), default="fp32")
+    parser.add_argument("--precision", choices=("fp32", "tf32", "amp", "bf16", *WHOLE), default="fp32")
     parser.add_argument("--mode", choices=MODES, default="eager")
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--item", action="store_true", help="read the result back every iteration")

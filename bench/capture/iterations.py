@@ -5,6 +5,7 @@ COMPILED = {"compile": None, "overhead": "reduce-overhead"}   # modes of torch.c
 # What a training loop may do besides: two batches to an update, gradients' norm bounded, activations computed again,
 # one kernel an update, inputs copied from pinned memory.
 LOOPS = ("accumulate", "clip", "checkpoint", "fused", "loader")
+WHOLE = {"fp16w": "float16", "bf16w": "bfloat16"}   # precisions that model and inputs have themselves, without autocast
 
 
 def synchronize():
@@ -17,7 +18,7 @@ def precision_context(precision, device):
     """A function that gives the autocast context of one iteration."""
     import torch
     torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
-    if precision in ("fp32", "tf32"):
+    if precision in ("fp32", "tf32", *WHOLE):
         return contextlib.nullcontext
     dtype = torch.bfloat16 if precision == "bf16" or device == "cpu" else torch.float16
     return lambda: torch.autocast(device, dtype=dtype)
@@ -117,9 +118,18 @@ def loops_of(spec):
     return getattr(spec, "loop", None) or ()
 
 
+def in_type(load, dtype):
+    """The workload with model and inputs in a type of 16 bits."""
+    load.model = load.model.to(dtype)
+    load.inputs = tuple(x.to(dtype) if x.is_floating_point() else x for x in load.inputs)
+
+
 def prepare_model(spec, load):
     import torch
     load.model.train(spec.task == "train")
+    if spec.precision in WHOLE:
+        in_type(load, getattr(torch, WHOLE[spec.precision]))
+    load.prepare()
     if "checkpoint" in loops_of(spec):
         for module in load.model.modules():
             for switch in ("gradient_checkpointing_enable", "set_grad_checkpointing"):

@@ -20,6 +20,7 @@ class Workload:
         self.loss = loss
         self.optimizer_kind = optimizer
         self.notes = notes or {}
+        self.prepare = lambda: None   # once the model has its type
 
     def make_optimizer(self, capturable, fused=False):
         parameters = self.model.parameters()
