@@ -34,9 +34,10 @@ constexpr OpRow rows[] = {
      L::attention, lower, O::same, arguments("query key value mask - dropout causal ...")},
     {"_scaled_dot_product_attention_math", K::attention, L::attention, lower, O::same,
      arguments("query key value mask dropout causal ..."), full_inside},
-    {"_scaled_dot_product_flash_attention_for_cpu "
-     "_native_multi_head_attention customflash::custom_flash_aligned",
-     K::attention, L::attention, lower, O::same, arguments("query key value ...")},
+    {"_scaled_dot_product_flash_attention_for_cpu customflash::custom_flash_aligned", K::attention,
+     L::attention, lower, O::same, arguments("query key value ...")},
+    {"_native_multi_head_attention", K::attention, L::attention, lower, O::same,
+     arguments("query key value ..."), fast_path},
     {"_flash_attention_forward", K::attention, L::attention, lower, O::same,
      arguments("query key value tensor tensor - - dropout causal ..."), length_first},
     {"_efficient_attention_forward", K::attention, L::attention, lower, O::same,

@@ -158,6 +158,9 @@ enum OpFlag : std::uint64_t {
   // make_fallback).
   not_generated = 17179869184,
   hands_to_parts = 34359738368,  // of a tensor that holds others: what it contains works on those
+  // A whole layer in one call of inference without autocast (torch.nn.MultiheadAttention), which a
+  // compiler is given piece by piece.
+  fast_path = 68719476736,
 };
 
 struct OpRow {

@@ -231,6 +231,15 @@ bool fills_given_result(const Trace& trace, const FlowOp& op) {
   return std::any_of(given.begin(), given.end(), [&](std::uint8_t at) { return at > last; });
 }
 
+bool of_pictures(const Trace& trace, const Dataflow& flow, const FlowOp& op, std::size_t image) {
+  const TensorShape* x = nullptr;
+  for (std::uint32_t layer = op.op; layer != no_row; layer = flow.nesting.parent[layer]) {
+    if (!is_convolution(op_row(text_of(trace, trace.ops.name[layer])))) break;
+    if (const TensorShape* stated = operands_of(trace, layer).tensors.at(image)) x = stated;
+  }
+  return x != nullptr && x->rank == image_rank;
+}
+
 bool uses_tf32(const Step& step, const Dataflow& flow, const FlowOp& op) {
   const auto works = flow.works_of(op);
   return std::any_of(works.begin(), works.end(), [&](std::uint32_t w) {

@@ -27,6 +27,9 @@ struct FlowTensor {
   std::uint32_t producer = no_row;  // index of Dataflow::ops; none: made before the step
   std::uint32_t consumers = 0;      // operations of the step that read it
   TensorMemory memory = {};
+  /// The step writes into it and has not made it (caches of keys and values): it is kept from one
+  /// step to the next. Also the result of writing.
+  bool state = false;
   double bytes() const { return static_cast<double>(elements) * element_bytes(type); }
 };
 
@@ -104,6 +107,10 @@ struct Dataflow {
 
 /// Whether the operation multiplies FP32 numbers in TF32, as its kernels tell.
 bool uses_tf32(const Step& step, const Dataflow& flow, const FlowOp& op);
+
+/// Whether the images of a layer are pictures. The framework hands lines to the library as images
+/// of one row: the layer around that call tells.
+bool of_pictures(const Trace& trace, const Dataflow& flow, const FlowOp& op, std::size_t image);
 
 /// Operations without shapes have neither inputs nor outputs.
 Dataflow dataflow(const Step& step);

@@ -13,6 +13,7 @@ constexpr std::string_view norm_gradients[] = {"norm_backward"};
 constexpr std::string_view activation_gradients[] = {
     "gelu_backward",      "silu_backward",       "sigmoid_backward", "tanh_backward",
     "hardswish_backward", "leaky_relu_backward", "elu_backward",     "softplus_backward"};
+constexpr std::string_view place_fillers[] = {"index_copy", "index_put"};
 constexpr std::string_view mask_makers[] = {"native_dropout", "threshold_backward"};
 
 template <class Operations>
@@ -60,7 +61,8 @@ FusedName fused_name(std::string_view kernel) {
           .norm_gradient = lists_any(kernel, norm_gradients),
           .activation_gradient = lists_any(kernel, activation_gradients),
           .makes_mask = lists_any(kernel, mask_makers),
-          .updates_operand = lists_update(kernel)};
+          .updates_operand = lists_update(kernel),
+          .fills_places = lists_any(kernel, place_fillers)};
 }
 
 }  // namespace tandem

@@ -13,6 +13,7 @@ struct FusedName {
   bool activation_gradient = false;  // which needs the gradient from behind and what was kept
   bool makes_mask = false;           // which its gradient reads
   bool updates_operand = false;      // writes into what its graph was given
+  bool fills_places = false;         // writes values to some places of a tensor
 };
 
 /// Slow (a table search): once per distinct name.

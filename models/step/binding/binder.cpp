@@ -77,6 +77,11 @@ std::uint32_t not_squared(const Dataflow& flow, std::uint32_t tensor) {
   return alike ? base : tensor;
 }
 
+/// Whether the operation writes values into some places of its first operand.
+bool writes_into(const Step& step, const FlowOp& op) {
+  return op.kind == OpKind::scatter && is_in_place(text_of(step.trace, step.trace.ops.name[op.op]));
+}
+
 /// What the first operand of a sum is a scaled copy of: a branch is scaled (gates of channels,
 /// scales of layers, a step of an equation) and then added to another one, not to itself.
 std::uint32_t scaled_operand(const Dataflow& flow, const FlowOp& op) {
@@ -120,6 +125,7 @@ void Binder::bind_op(std::uint32_t i) {
   }
   op.output_count = static_cast<std::uint32_t>(flow_.outputs.size()) - op.first_output;
   see_activations(op);
+  see_state(op);
   node_.leave(i);
   if (const std::uint32_t zeros = hidden_.completed_by(i); zeros != no_row) {
     ++flow_.tensors[zeros].consumers;
@@ -306,13 +312,34 @@ std::uint32_t Binder::find(const FlowOp& op, const OpRow& row, const TensorShape
   if (is_slice(shape)) return latest_whole(made_.known(whole_elements(shape), shape.type), op);
   const Candidates& list = made_.known(distinct_elements(shape), shape.type);
   if (holds_parameter(step_, flow_, op, row, argument)) return latest_parameter(list, op);
-  const std::uint32_t t = made_.type_given(shape, not_squared(flow_, latest(list, op, further)));
+  const std::uint32_t last = made_.type_given(shape, not_squared(flow_, latest(list, op, further)));
+  const std::uint32_t t = state_meant(op, argument, list, last);
   // Rows that an index picked are multiplied or added to others soon: what was read before is none.
   const bool rows =
       further && (t == no_row || (made_.waits_since(t) && flow_.tensors[t].consumers > 0));
-  const std::uint32_t given =
-      rows || (t == no_row && argument == 0) ? made_.shape_given(shape) : no_row;
+  // What is written into is rather kept from step to step.
+  const bool first = t == no_row && argument == 0 && !writes_into(step_, op);
+  const std::uint32_t given = rows || first ? made_.shape_given(shape) : no_row;
   return given != no_row ? given : t;
+}
+
+std::uint32_t Binder::state_meant(const FlowOp& op, std::uint8_t argument, const Candidates& list,
+                                  std::uint32_t tensor) const {
+  if (tensor == no_row || !flow_.tensors[tensor].state) return tensor;
+  if (writes_into(step_, op) && argument == 0) return no_row;
+  const auto unread = std::find_if(list.rbegin(), list.rend(), [&](std::uint32_t t) {
+    return flow_.tensors[t].state && flow_.tensors[t].consumers == 0;
+  });
+  return unread == list.rend() ? tensor : *unread;
+}
+
+void Binder::see_state(const FlowOp& op) {
+  const auto inputs = flow_.inputs_of(op);
+  const auto outputs = flow_.outputs_of(op);
+  if (op.phase != FlowPhase::forward || inputs.empty() || outputs.empty()) return;
+  FlowTensor& table = flow_.tensors[inputs[0].tensor];
+  if (table.producer != no_row || inputs[0].argument != 0 || !writes_into(step_, op)) return;
+  table.state = flow_.tensors[outputs[0]].state = true;
 }
 
 void Binder::bind_inputs(FlowOp& op, const OpRow& row, const OpTensors& operands) {

@@ -48,6 +48,12 @@ class Binder {
   std::uint32_t find_in_memory(const FlowOp& op, const TensorShape& shape) const;
   std::uint32_t find(const FlowOp& op, const OpRow& row, const TensorShape& shape,
                      std::uint8_t argument, bool further);
+  /// `tensor`, or an operand of this shape that was written into besides it: caches of keys and
+  /// values, of which each is written once a step and then read.
+  std::uint32_t state_meant(const FlowOp& op, std::uint8_t argument, const Candidates& list,
+                            std::uint32_t tensor) const;
+  /// Of an operation that writes into a tensor that no operation of the step has made.
+  void see_state(const FlowOp& op);
   void bind_inputs(FlowOp& op, const OpRow& row, const OpTensors& operands);
   /// The latest one that is a parameter's copy or was computed of parameters alone.
   std::uint32_t latest_parameter(const Candidates& list, const FlowOp& op) const;

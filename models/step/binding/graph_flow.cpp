@@ -116,6 +116,15 @@ void GraphFlow::make(FlowOp& op, std::uint32_t row, const TensorShape& shape) {
   ++op.output_count;
 }
 
+void GraphFlow::see_state(const FlowOp& op, const FusedName& name,
+                          const std::vector<TensorShape>& operands) {
+  if (!name.fills_places || op.phase != FlowPhase::forward || op.output_count != 1) return;
+  const std::int64_t whole = operands.back().elements();
+  const auto smaller = [&](const TensorShape& t) { return t.elements() < whole; };
+  if (!std::all_of(operands.begin(), operands.end() - 1, smaller)) return;
+  flow_.tensors[flow_.outputs.back()].state = true;
+}
+
 void GraphFlow::bind_generated(FlowOp& op, std::uint32_t row, const OpTensors& operands) {
   const std::vector<TensorShape>& shapes = operands.shapes;
   if (shapes.empty()) return;
@@ -155,6 +164,7 @@ void GraphFlow::bind_generated(FlowOp& op, std::uint32_t row, const OpTensors& o
   repeated_.see(op, row, name, shapes, std::move(inputs));
   if (results.first_is_new || results.overwrites_first) make(op, row, shapes.front());
   for (std::size_t i = results.first_new; i < shapes.size(); ++i) make(op, row, shapes[i]);
+  see_state(op, name, shapes);
 }
 
 /// Which operands of a gradient its layer has read; the other one of a product is a gradient. In

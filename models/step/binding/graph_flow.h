@@ -49,6 +49,8 @@ class GraphFlow {
   bool copies_part(const FlowOp& op, const TensorShape& shape, std::uint8_t argument);
   std::vector<std::uint32_t> read_by_layer(const FlowOp& op, const OpTensors& operands);
   std::uint32_t joined_product(const FlowOp& op, const OpTensors& operands);
+  /// What a kernel fills places of and reads nothing as large for was there before the step.
+  void see_state(const FlowOp& op, const FusedName& name, const std::vector<TensorShape>& operands);
   void make(FlowOp& op, std::uint32_t row, const TensorShape& shape);
   void settle_kept();
   void bind_generated(FlowOp& op, std::uint32_t row, const OpTensors& operands);

@@ -103,7 +103,7 @@ class Lives {
     for (const TensorShape& t : graphs_.inputs) {
       out.push_back({0, end(), bytes_of(blocks(t.elements(), t.type), true)});
     }
-    add_workspaces(out);
+    for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) add_workspace(i, out);
     return out;
   }
 
@@ -112,13 +112,16 @@ class Lives {
   std::vector<Life> compiled(Saving saving) const;
 
  private:
-  void add_workspaces(std::vector<Life>& lives) const {
-    for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) {
-      for (const ReorderedTensor& t : reordered_tensors(step_, flow_, flow_.ops[i])) {
-        const bool grows = t.elements % batch_ == 0 && !facts_.parameters().has(t.elements);
-        lives.push_back({i, i, bytes_of(allocated_bytes(t.bytes, block_bytes), grows)});
-      }
+  void add_workspace(std::uint32_t i, std::vector<Life>& lives) const {
+    for (const ReorderedTensor& t : reordered_tensors(step_, flow_, flow_.ops[i])) {
+      const bool grows = t.elements % batch_ == 0 && !facts_.parameters().has(t.elements);
+      lives.push_back({i, i, bytes_of(allocated_bytes(t.bytes, block_bytes), grows)});
     }
+  }
+
+  /// A compiler turns images into the order that the library's kernels read, lines it leaves.
+  bool stays_reordered(const FlowOp& op) const {
+    return op.in_model && !of_pictures(step_.trace, flow_, op, runs_backward(op) ? 1 : 0);
   }
 
   /// Known to be one, or as many elements as a parameter has, and it does not grow.
@@ -189,6 +192,13 @@ class Lives {
            (shape != nullptr && facts_.parameters().has(*shape));
   }
 
+  /// There before the step and behind it.
+  void keep_state(std::uint32_t t) {
+    const FlowTensor& tensor = flow_.tensors[t];
+    const bool grows = tensor.elements % batch_ == 0;
+    lives_[t] = {0, end(), bytes_of(blocks(tensor.elements, tensor.type), grows)};
+  }
+
   void read(const FlowUse& use, const FlowOp& op, std::uint32_t i);
   bool is_new_input(const FlowOp& op, std::uint32_t tensor);
   void read_unseen(const FlowUse& use, const FlowOp& op, std::uint32_t i);
@@ -229,6 +239,9 @@ std::vector<Life> Lives::compiled(Saving saving) const {
   }
   std::vector<Life> out = compiled_lives(ops_, storages, saving);
   out.insert(out.end(), outside.begin(), outside.end());
+  for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) {
+    if (stays_reordered(flow_.ops[i])) add_workspace(i, out);
+  }
   return out;
 }
 
@@ -286,6 +299,7 @@ void Lives::read(const FlowUse& use, const FlowOp& op, std::uint32_t i) {
     return;
   }
   if (tensor.memory.known()) return read_unseen(use, op, i);
+  if (tensor.state) return keep_state(use.tensor);
   const bool activation = tensor.elements % batch_ == 0 && !is_parameter(op, use.argument);
   if (activation && parts_.reads(op, i, tensor, use.tensor, lives_, storage_)) {
     if (lives_[storage_[use.tensor]].bytes.bytes() > 0) {
@@ -333,6 +347,7 @@ void Lives::visit(std::uint32_t i) {
     parts_.see_made(tensor);
     Life& life = lives_[storage_[t]];
     life.last = std::max(life.last, i);
+    if (tensor.state && op.in_graph) keep_state(t);
     const bool mask = op.kind == OpKind::dropout && tensor.type == DataType::boolean;
     ops_[i].writes.push_back({storage_[t], mask});
     // Rows of a table, not the table.

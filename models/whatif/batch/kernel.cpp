@@ -23,6 +23,20 @@ bool clears_fixed_memory(const BatchKernel& k, std::int64_t batch) {
   return k.activity == ActivityKind::memset && (k.bytes < least_bytes || k.bytes % batch != 0);
 }
 
+/// Whether the threads of an elementwise kernel are too few for any operand that grows: it computes
+/// something beside them, as a number for each channel of a norm.
+bool passes_no_items(const BatchKernel& k) {
+  constexpr double most_values = 16;  // of a thread, in ATen's vectorized kernels
+  const auto &grid = k.geometry.grid, &block = k.geometry.block;
+  const double threads = double(grid[0]) * grid[1] * grid[2] * block[0] * block[1] * block[2];
+  if (k.kernel.family != KernelFamily::pointwise || threads <= 0) return false;
+  for (std::size_t i = 0; i < k.op->tensors.shapes.size(); ++i) {
+    const double elements = double(k.op->tensors.shapes[i].elements());
+    if (k.op->axis[i] >= 0 && elements <= most_values * threads) return false;
+  }
+  return true;
+}
+
 bool is_constant(const BatchChange& c, const BatchKernel& k) {
   if (k.kernel.family == KernelFamily::optimizer || k.kernel.family == KernelFamily::collective ||
       has_fixed_size(k.kernel.traits) || clears_fixed_memory(k, c.base)) {
@@ -31,7 +45,8 @@ bool is_constant(const BatchChange& c, const BatchKernel& k) {
   if (k.op == nullptr) return false;
   if (k.op->optimizer || k.op->fixed) return true;
   if (!k.op->has_shapes()) return false;
-  return !k.op->grows() || (k.kernel.family == KernelFamily::layout && transforms_weights(k));
+  if (!k.op->grows() || passes_no_items(k)) return true;
+  return k.kernel.family == KernelFamily::layout && transforms_weights(k);
 }
 
 bool is_matrix(KernelFamily f) {
@@ -127,6 +142,13 @@ KernelScaling norm_scaling(const BatchChange& c, const BatchKernel& k, const OpT
   return s;
 }
 
+/// Few queries of many keys, as words are written one by one: there is little to compute with what
+/// is read.
+bool reads_a_cache(const AttentionShape& shape) {
+  constexpr std::int64_t few = 16;
+  return shape.queries * few <= shape.keys;
+}
+
 KernelScaling attention_scaling(const BatchChange& c, const BatchKernel& k,
                                 const OpTensors& target) {
   if (is_helper(k.kernel.traits)) return memory_scaling(c, k, target);
@@ -135,6 +157,14 @@ KernelScaling attention_scaling(const BatchChange& c, const BatchKernel& k,
   const double blocks = double(g[0]) * g[1] * g[2];
   double units = blocks;
   const auto shape = attention_shape(context);
+  if (shape && reads_a_cache(*shape)) {
+    KernelScaling s;
+    s.scale = ScaleClass::attention;
+    s.floor_us = c.law.attention.cache_floor_us;
+    s.damping.floor_share = c.law.floor_share_matrix;
+    s.target_us = c.ratio();
+    return s;
+  }
   const bool persistent = k.kernel.traits.engine == Engine::gmma;
   if (shape && persistent) units = std::max(blocks, attention_blocks(*shape));
   const auto waves = [&](double n) {

@@ -1,6 +1,7 @@
 #include "models/whatif/batch/memory.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "models/kernel/launch_rules.h"
 #include "models/kernel/work/operand_bytes.h"
@@ -27,6 +28,18 @@ double gathered_bytes(const BatchOp& op, const OpTensors& tensors) {
     ids = std::max(ids, static_cast<double>(shapes[i].elements()));
   }
   return 2 * ids * static_cast<double>(shapes[0].dims[1]) * width_of(shapes[0], usual);
+}
+
+/// Bytes of an operand that the kernel can reach: of what values are written into, as many as there
+/// are values, where their number is known to grow with the items.
+double written_places(const BatchOp& op, const OpTensors& tensors, std::size_t operand) {
+  double values = 0;
+  for (std::size_t i = 0; i < tensors.shapes.size(); ++i) {
+    if (i == operand || op.axis[i] < 0) continue;
+    values = std::max(values, bytes_of(tensors.shapes[i], usual));
+  }
+  const bool table = op.row->kind == OpKind::scatter && tensors.arguments[operand] == 0;
+  return table && values > 0 ? values : std::numeric_limits<double>::infinity();
 }
 
 // Layout transforms read and write tiles of 32 x 32.
@@ -66,8 +79,9 @@ double touched_bytes(const BatchKernel& kernel, const OpTensors& tensors, bool w
   for (std::size_t i = 0; i < tensors.shapes.size(); ++i) {
     if (op.axis[i] < 0 && !with_fixed) continue;
     const TensorShape& t = tensors.shapes[i];
-    sum += bytes_of(t, usual);
-    largest = std::max(largest, static_cast<double>(t.elements()) * width_of(t, usual));
+    const double places = written_places(op, tensors, i);
+    sum += std::min(bytes_of(t, usual), places);
+    largest = std::max(largest, std::min(double(t.elements()) * width_of(t, usual), places));
   }
   return with_fixed ? sum + largest : sum + gathered_bytes(op, tensors);
 }
@@ -91,6 +105,11 @@ KernelScaling memory_scaling(const BatchChange& c, const BatchKernel& kernel,
   s.target_us = time(touched_bytes(kernel, target, !rows));
   const auto& g = kernel.geometry.grid;
   const double blocks = double(g[0]) * g[1] * g[2];
+  // Where each block has an SM of its own, all wait for one access.
+  if (rows && blocks * std::max(1.0, c.ratio()) <= c.gpu.sm_count) {
+    s.base_us = s.target_us = 1;
+    return s;
+  }
   // Sums over the items keep their blocks; where items have blocks of their own these run side by
   // side.
   const bool sums = kernel.kernel.traits.kind == Kind::norm_parameter_gradient;

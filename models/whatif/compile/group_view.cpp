@@ -7,6 +7,7 @@
 #include "models/whatif/compile/inductor/clamped_rows.h"
 #include "models/whatif/compile/inductor/rows.h"
 #include "models/whatif/compile/inductor/windows.h"
+#include "models/whatif/compile/library.h"
 #include "sim/core/units.h"
 
 namespace tandem {
@@ -88,7 +89,10 @@ double GroupView::scattered_bytes() const {
   double sum = 0;
   for (const std::uint32_t i : group_.ops) {
     if (flow_op(i).kind != OpKind::scatter || input(i, 0) == no_row) continue;
-    sum += 2 * tensor(input(i, 0)).bytes();
+    const FlowTensor& table = tensor(input(i, 0));
+    const bool part = fills_state(i) && !adds_values(flow_op(i));
+    const double values = values_of(i, 1) * element_bytes(table.type);
+    sum += part ? std::min(values, table.bytes()) : 2 * table.bytes();
   }
   return sum;
 }
@@ -283,7 +287,9 @@ bool GroupView::loops_rows() const {
   const double columns = row_elements();
   if (columns > c_.law.persistent_columns) return true;
   return std::any_of(group_.ops.begin(), group_.ops.end(), [&](std::uint32_t i) {
-    if (flow_op(i).kind != OpKind::softmax || flow_op(i).phase != group_.phase) return false;
+    const OpKind kind = flow_op(i).kind;
+    if (kind != OpKind::softmax && kind != OpKind::row_norm) return false;
+    if (flow_op(i).phase != group_.phase) return false;
     const SumShape rows{op_elements(i) / columns, columns};
     return asks_for_order(c_.gpu, rows) && reads_across(i);
   });
@@ -314,6 +320,7 @@ std::size_t GroupView::gathers_before(std::uint32_t op) const {
 bool GroupView::reads_across(std::uint32_t softmax) const {
   const TensorShape* rows = operands_of(c_.step.trace, flow_op(softmax).op).tensors.at(0);
   if (rows == nullptr || rows->rank == 0) return false;
+  const bool of_norm = flow_op(softmax).kind == OpKind::row_norm;
   for (const std::uint32_t i : made_from(softmax)) {
     if (flow_op(i).kind == OpKind::gather) return true;
     if (!holds(i)) continue;
@@ -321,7 +328,11 @@ bool GroupView::reads_across(std::uint32_t softmax) const {
     for (const FlowUse& use : c_.flow.inputs_of(flow_op(i))) {
       const TensorShape* x = operands.at(use.argument);
       if (x == nullptr || x->elements() <= 1) continue;
-      if (holds(tensor(c_.plan.same_as[use.tensor]).producer)) continue;
+      const std::uint32_t maker = tensor(c_.plan.same_as[use.tensor]).producer;
+      if (holds(maker)) continue;
+      // The pieces of such a layer have the length first.
+      if (maker != no_row && lies_in_fast_path(c_.step.trace, c_.flow, flow_op(maker))) return true;
+      if (of_norm && x->strides[x->rank - std::size_t{1}] != 1) continue;  // strided rows
       if (!lies_as_rows(*x, *rows)) return true;
     }
   }
@@ -428,7 +439,14 @@ std::uint32_t GroupView::pixel_sum() const {
   return no_row;
 }
 
+bool GroupView::fills_state(std::uint32_t op) const {
+  const auto inputs = c_.flow.inputs_of(flow_op(op));
+  return flow_op(op).kind == OpKind::scatter && !inputs.empty() && inputs[0].argument == 0 &&
+         tensor(inputs[0].tensor).state;
+}
+
 double GroupView::op_elements(std::uint32_t op) const {
+  if (fills_state(op)) return values_of(op, 1);
   double n = 0;
   for (const FlowUse& use : c_.flow.inputs_of(flow_op(op))) {
     n = std::max(n, double(c_.flow.elements_of(use)));

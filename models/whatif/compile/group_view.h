@@ -48,6 +48,10 @@ class GroupView {
   /// Of the largest tensor that the operation reads or makes.
   double op_elements(std::uint32_t op) const;
 
+  /// Whether the operation writes into some places of what is kept from step to step (caches of
+  /// keys and values): in place, while other tables are copied first.
+  bool fills_state(std::uint32_t op) const;
+
   bool is_group_norm(std::uint32_t op) const;
   /// What a norm over channels is of, forward or backward; null if its shape is not known.
   const TensorShape* normalised(std::uint32_t op) const;

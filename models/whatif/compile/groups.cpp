@@ -298,6 +298,7 @@ struct GroupOperands {
       for (const FlowUse& use : flow.inputs_of(op)) {
         const std::uint32_t t = tensor(use), producer = flow.tensors[t].producer;
         if (op.kind == OpKind::gather && use.argument == 0) continue;  // rows, not the table
+        if (op.kind == OpKind::scatter && use.argument == 0 && flow.tensors[t].state) continue;
         if (unread_by_windows(op, use)) continue;
         if (producer != no_row && inside(group, producer)) continue;
         const bool of_norm = op.kind == OpKind::row_norm_backward;  // its statistics, its rows

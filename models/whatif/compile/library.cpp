@@ -24,14 +24,9 @@ OpContext context_of(const Trace& trace, const FlowOp& op) {
   return {text_of(trace, trace.ops.name[op.op]), operands.tensors, operands.arguments, none};
 }
 
-bool of_pictures(const Trace& trace, const Dataflow& flow, const FlowOp& op, std::size_t image) {
-  // The compiler chooses the order of two-dimensional images alone.
-  const TensorShape* x = nullptr;
-  for (std::uint32_t layer = op.op; layer != no_row; layer = flow.nesting.parent[layer]) {
-    if (!is_convolution(op_row(text_of(trace, trace.ops.name[layer])).kind)) break;
-    if (const TensorShape* stated = operands_of(trace, layer).tensors.at(image)) x = stated;
-  }
-  return x != nullptr && x->rank == image_rank;
+bool lies_in_fast_path(const Trace& trace, const Dataflow& flow, const FlowOp& op) {
+  return enclosing(trace, flow.nesting, op.op,
+                   [](const OpRow& row) { return row.is(fast_path); }) != no_row;
 }
 
 namespace {
@@ -289,7 +284,22 @@ LibraryChange LibraryRewrite::rewrite(const FlowOp& op) {
     restore_gradient(op, change);
   }
   if (op.kind == OpKind::matmul) matmul(op, change);
+  if (op.kind == OpKind::attention && lies_in_fast_path(c_.step.trace, c_.flow, op)) {
+    take_apart(op, change);
+  }
   return change;
+}
+
+void LibraryRewrite::take_apart(const FlowOp& op, LibraryChange& change) const {
+  for (const FlowUse& use : c_.flow.inputs_of(op)) {
+    const ArgumentName mask = ArgumentName::mask;
+    if (use.argument == op.row->arguments.at(mask)) continue;
+    const double elements = double(c_.flow.elements_of(use));
+    const double bytes = 2 * elements * element_bytes(c_.flow.tensors[use.tensor].type);
+    change.before.push_back({generated_kernel(c_.names, GeneratedKind::pointwise, "add_clone"),
+                             "aten::clone", generated_passing_us(c_, bytes), bytes,
+                             pointwise_geometry(elements)});
+  }
 }
 
 /// Of one tap or one channel a group both orders are the same; a program in channels-last order has

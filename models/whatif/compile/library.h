@@ -46,6 +46,9 @@ class LibraryRewrite {
   /// Whether compiled code makes the operand.
   bool is_made(const FlowOp& op, const TensorShape& shape) const;
   void matmul(const FlowOp& op, LibraryChange& change);
+  /// Attention of a layer that the framework ran in one call: of the projection behind which a
+  /// compiler adds the bias, query, key and value are copies of their own.
+  void take_apart(const FlowOp& op, LibraryChange& change) const;
   /// A product of the type that the compiler gives it takes the place of the traced one.
   void lowered_product(const FlowOp& op, const ProductOperands& operands,
                        LibraryChange& change) const;
@@ -54,11 +57,10 @@ class LibraryRewrite {
   bool turns_weights_;
 };
 
+/// Whether the operation is part of a layer that the framework ran in one call.
+bool lies_in_fast_path(const Trace& trace, const Dataflow& flow, const FlowOp& op);
+
 /// The operation's operands as kernels' work is counted from; no geometry.
 OpContext context_of(const Trace& trace, const FlowOp& op);
-
-/// Whether the images of a layer are pictures. The framework hands lines to the library as images
-/// of one row: the layer around that call tells.
-bool of_pictures(const Trace& trace, const Dataflow& flow, const FlowOp& op, std::size_t image);
 
 }  // namespace tandem

@@ -26,6 +26,8 @@ class Roles {
     if (sparse(op) || within_convolution(op) || complex(op)) return FuseRole::library;
     if (op.row != nullptr && op.row->is(not_generated)) return FuseRole::library;
     if (op.row != nullptr && op.row->output == OutputRule::running) return FuseRole::row;
+    // Statistics that the framework's kernel wants in another type.
+    if (op.kind == OpKind::cast && within(op, OpKind::batch_norm)) return FuseRole::vanishes;
     if (interpolated(op) || (op.row != nullptr && op.row->is(adds_once))) return FuseRole::spread;
     switch (op.kind) {
       case OpKind::batch_norm:

@@ -10,6 +10,9 @@ namespace tandem {
 std::vector<Field<AttentionGrowth>> attention_growth_fields() {
   using G = AttentionGrowth;
   return {field("attention_floor_us", "us", "launch floor, fused attention", &G::floor_us),
+          field("attention_cache_floor_us", "us",
+                "of a few queries, before keys and values are read as fast as memory gives them",
+                &G::cache_floor_us),
           field("attention_lone_waves", "waves", "waves below which attention does not get faster",
                 &G::lone_waves)};
 }

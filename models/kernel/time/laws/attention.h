@@ -13,6 +13,7 @@ namespace tandem {
 /// How a measured kernel grows with its blocks.
 struct AttentionGrowth {
   double floor_us = 0;
+  double cache_floor_us = 0;
   double lone_waves = 0;
 };
 std::vector<Field<AttentionGrowth>> attention_growth_fields();

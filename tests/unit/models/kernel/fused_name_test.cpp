@@ -28,6 +28,8 @@ TEST(FusedName, TellsCopiesIntoOperandsFromConversions) {
   EXPECT_TRUE(fused_name("triton_poi_fused_add_copy__5").updates_operand);
   EXPECT_TRUE(fused_name("triton_poi_fused__to_copy__copy__5").updates_operand);
   EXPECT_FALSE(fused_name("triton_poi_fused__to_copy__5").updates_operand);
+  EXPECT_TRUE(fused_name("triton_poi_fused_add_index_copy_2").fills_places);
+  EXPECT_FALSE(fused_name("triton_poi_fused_add_copy__5").fills_places);
 }
 
 }  // namespace

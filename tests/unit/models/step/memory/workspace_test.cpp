@@ -28,10 +28,14 @@ constexpr std::string_view to_nchw = "void cudnn::nhwcToNchwKernel<float, float,
 constexpr std::string_view product =
     "sm90_xmma_fprop_implicit_gemm_f32f32_tf32f32_f32_nhwckrsc_nhwc";
 
-/// 2 images of 32 channels and 32 x 32 pixels, 3 x 3 taps, 32 channels again.
-Step convolution(std::initializer_list<Launch> launches) {
+/// 2 images of 32 channels and 32 x 32 pixels, 3 x 3 taps, 32 channels again. `layer`: operands of
+/// the operation around the library's call.
+Step convolution(std::initializer_list<Launch> launches, std::string_view layer = "") {
   test::TraceMaker m;
   m.step(0, 0, 400);
+  if (!layer.empty()) {
+    m.operands(m.op("aten::convolution", 5, 310, 0), {layer, R"(["float","float"])", "", ""});
+  }
   const std::uint32_t op = m.op("aten::cudnn_convolution", 10, 300, 0);
   m.operands(op, {"[[2,32,32,32],[32,32,3,3],[],[],[],[]]",
                   R"(["float","float","ScalarList","ScalarList","ScalarList","Scalar"])", "",
@@ -98,6 +102,18 @@ TEST(Workspace, OfTwoProductsTheLargerOne) {
   const auto copies = reordered_tensors(step, flow, flow.ops[0]);
   ASSERT_EQ(copies.size(), 1U);
   EXPECT_EQ(copies[0].bytes, image);
+}
+
+// Lines come to the library as images of one row, or as here of some: a compiler leaves them, and
+// keeps images in the order of the kernels.
+TEST(Workspace, ACompilerTurnsImagesAndLeavesLines) {
+  const auto peak = [](std::string_view layer) {
+    const Step step = convolution({{to_nhwc, {32, 1, 2}}, {product, {8, 1, 1}}}, layer);
+    const auto moments = compiled_tensors(step, 2, Saving::cheapest);
+    return moments.empty() ? 0 : moments.back().bytes();
+  };
+  const double lines = peak("[[2,32,1024],[32,32,9]]");
+  EXPECT_EQ(lines - peak("[[2,32,32,32],[32,32,3,3]]"), image);
 }
 
 }  // namespace
