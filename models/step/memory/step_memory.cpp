@@ -67,6 +67,11 @@ class Parts {
   std::map<std::pair<std::int64_t, DataType>, std::uint32_t> first_;
 };
 
+/// A compiler turns images into the order that the library's kernels read, lines it leaves.
+bool stays_reordered(const Step& step, const Dataflow& flow, const FlowOp& op) {
+  return op.in_model && !of_pictures(step.trace, flow, op, runs_backward(op) ? 1 : 0);
+}
+
 class Lives {
  public:
   Lives(const Step& step, const Dataflow& flow, const BatchOps& ops, std::int64_t batch)
@@ -117,11 +122,6 @@ class Lives {
       const bool grows = t.elements % batch_ == 0 && !facts_.parameters().has(t.elements);
       lives.push_back({i, i, bytes_of(allocated_bytes(t.bytes, block_bytes), grows)});
     }
-  }
-
-  /// A compiler turns images into the order that the library's kernels read, lines it leaves.
-  bool stays_reordered(const FlowOp& op) const {
-    return op.in_model && !of_pictures(step_.trace, flow_, op, runs_backward(op) ? 1 : 0);
   }
 
   /// Known to be one, or as many elements as a parameter has, and it does not grow.
@@ -240,7 +240,7 @@ std::vector<Life> Lives::compiled(Saving saving) const {
   std::vector<Life> out = compiled_lives(ops_, storages, saving);
   out.insert(out.end(), outside.begin(), outside.end());
   for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) {
-    if (stays_reordered(flow_.ops[i])) add_workspace(i, out);
+    if (stays_reordered(step_, flow_, flow_.ops[i])) add_workspace(i, out);
   }
   return out;
 }

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "models/whatif/compile/host/graph_inputs.h"
 #include "models/whatif/compile/host/graph_pieces.h"
 #include "models/whatif/compile/host/host_reads.h"
 #include "models/whatif/compile/library.h"
@@ -273,6 +274,20 @@ class Fuser {
   GeneratedNames names_;
 };
 
+/// As nodes of the CUDA graphs in front of which they run.
+void copy_inputs(const KernelContext& c, const GraphCuts& cuts, StepEdit& edit) {
+  std::vector<bool> outside;
+  for (const FuseRole role : c.plan.roles) outside.push_back(role == FuseRole::outside);
+  for (const CopiedInputs& in : copied_inputs(c.flow, outside, cuts)) {
+    NewKernel k;
+    k.kernel = c.names.kernel(LibraryUse::list_copy);
+    k.op = "aten::copy_";
+    k.geometry = pointwise_geometry(in.largest);
+    k.duration_us = input_copy_us(c.gpu, c.law.graph_input, c.law.graph_input_chunk_us, in);
+    edit.insert_after(in.work, std::move(k));
+  }
+}
+
 /// TorchScript runs the forward operations without Python between them.
 void script_host(const Dataflow& flow, const FusionLaw& law, Step& step) {
   for (const FlowOp& op : flow.ops) {
@@ -416,6 +431,7 @@ Step with_jit(Step step, const JitOptions& options, const GpuArch& gpu, const Fu
                               written_before(flow)};
   drop_host_reads(step, flow, edit);
   Fuser(context, cuts, options, host, edit, r).run();
+  if (options.compiler == Compiler::reduce_overhead) copy_inputs(context, cuts, edit);
   Step out = std::move(edit).finish();
   if (options.compiler == Compiler::reduce_overhead) {
     const double gradients_us = gradient_nodes(step, flow.passes()).us;

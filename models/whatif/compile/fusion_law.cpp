@@ -34,6 +34,12 @@ void add_kernel_fields(Fields& out) {
                  "gradient_copy",
                  "shortest copy of a gradient into the order of its parameter, by the framework",
                  "share of the peak DRAM rate of such a copy"));
+  add_fields(out, &L::graph_input,
+             floor_and_share_fields("graph_input", "shortest copy of inputs into a CUDA graph",
+                                    "share of the peak DRAM rate of such a copy"));
+  out.push_back(field<L>("graph_input_chunk_us", "us",
+                         "of such a copy, what a block takes for its 65536 elements",
+                         &L::graph_input_chunk_us));
 }
 
 /// In inference the compiler compares the sum of these times the work with the work.

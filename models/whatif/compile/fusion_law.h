@@ -25,6 +25,8 @@ struct FusionLaw {
   double score_dram_share = 0;
   double transpose_share = 0, transpose_cast_share = 0;
   FloorAndShare gradient_copy;
+  FloorAndShare graph_input;
+  double graph_input_chunk_us = 0;
   double layout_usual_ratio = 0, layout_grouped_ratio = 0;
   double layout_small_ratio = 0, layout_narrowing_ratio = 0;
 

@@ -1,11 +1,13 @@
 // What the framework does for its own kernels and compiled code does otherwise: caches, statistics,
-// layers in one call.
+// layers in one call, inputs of CUDA graphs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <string_view>
 
+#include "models/whatif/compile/host/graph_inputs.h"
 #include "tests/unit/models/whatif/compile_for_tests.h"
 #include "tests/unit/models/whatif/flow_for_tests.h"
 
@@ -29,8 +31,8 @@ Passed passed(const CompileBench& bench, std::string_view word) {
   return out;
 }
 
-// A word of 32 x 12 heads of 64: 24576 halves are read and written, 98304 bytes, and 8 of the index;
-// the cache of 1024 words has 50 MB. A table that the step made is copied whole.
+// A word of 32 x 12 heads of 64: 24576 halves are read and written, 98304 bytes, and 8 of the
+// index; the cache of 1024 words has 50 MB. A table that the step made is copied whole.
 TEST(CompiledPieces, AWordIsWrittenIntoACacheInPlace) {
   const auto bytes = [](bool made) {
     FlowMaker m;
@@ -51,11 +53,11 @@ TEST(CompiledPieces, AWordIsWrittenIntoACacheInPlace) {
 // The framework's kernel wants a mean of each channel in FP32, generated code converts as it reads.
 TEST(CompiledPieces, StatisticsOfANormAreNotConvertedByAKernelOfTheirOwn) {
   FlowMaker m;
-  m.op("aten::batch_norm>aten::native_batch_norm",
-       "[[8,64,16,16],[64],[64],[64],[64],[],[],[]]",
-       R"(["c10::Half","c10::Half","c10::Half","c10::Half","c10::Half","Scalar","Scalar","Scalar"])",
-       R"(["","","","","","False","0.1","1e-05"])",
-       "void at::native::batch_norm_transform_input_channels_last_kernel");
+  m.op(
+      "aten::batch_norm>aten::native_batch_norm", "[[8,64,16,16],[64],[64],[64],[64],[],[],[]]",
+      R"(["c10::Half","c10::Half","c10::Half","c10::Half","c10::Half","Scalar","Scalar","Scalar"])",
+      R"(["","","","","","False","0.1","1e-05"])",
+      "void at::native::batch_norm_transform_input_channels_last_kernel");
   m.op("aten::batch_norm>aten::native_batch_norm>aten::copy_", "[[64],[64],[]]",
        R"(["float","c10::Half","Scalar"])");
   m.op("aten::mm", "[[8,16],[16,4]]", R"(["c10::Half","c10::Half"])", "", "hgemm");
@@ -83,6 +85,40 @@ TEST(CompiledPieces, ALayerInOneCallIsTakenApart) {
   const Passed apart = copies("aten::_native_multi_head_attention>");
   EXPECT_EQ(apart.kernels, 3);
   EXPECT_EQ(apart.bytes, 3 * 2 * 2 * 2 * 4 * 128 * 64);
+}
+
+// 10 images of 3 x 64 x 64 floats, 491520 bytes, are copied into a CUDA graph; a layer's weight and
+// what the graph itself makes lie where they are. Without CUDA graphs nothing is copied.
+TEST(CompiledPieces, InputsAreCopiedIntoACudaGraph) {
+  const auto copies = [](Compiler compiler) {
+    FlowMaker m;
+    m.op("aten::copy_", "[[10,3,64,64],[10,3,64,64],[]]", R"(["c10::Half","float","Scalar"])");
+    m.op("aten::cudnn_convolution", "[[10,3,64,64],[8,3,3,3],[],[],[],[]]",
+         R"(["c10::Half","c10::Half","ScalarList","ScalarList","ScalarList","Scalar"])",
+         R"(["","","[1, 1]","[1, 1]","[1, 1]","1"])", "sm80_xmma_fprop_implicit_gemm_f16f16");
+    CompileBench bench;
+    const auto names = test::kernel_names(bench.compile(m.step(), compiler));
+    return std::count_if(names.begin(), names.end(), [](const std::string& name) {
+      return name.find("multi_tensor_apply") != std::string::npos;
+    });
+  };
+  EXPECT_EQ(copies(Compiler::inductor), 0);
+  EXPECT_EQ(copies(Compiler::reduce_overhead), 1);
+}
+
+// Without bytes a block takes 16 us for the 65536 elements of its chunk, or its part of them; of
+// 640 chunks a launch takes 320.
+TEST(CompiledPieces, ACopyOfInputsTakesAChunkABlock) {
+  const CompileBench bench;
+  const FloorAndShare moving{0, 1};
+  const auto us = [&](double elements, double bytes) {
+    return input_copy_us(bench.gpu(), moving, 16, {0, bytes, elements});
+  };
+  EXPECT_NEAR(us(32768, 0), 8, 1e-9);
+  EXPECT_NEAR(us(65536 * 320.0, 0), 16, 1e-9);
+  EXPECT_NEAR(us(65536 * 640.0, 0), 32, 1e-9);
+  const double moved_us = 2 * 3e8 / (bench.gpu().dram_peak_gbps * 1e3);
+  EXPECT_NEAR(us(65536, 3e8), std::hypot(16, moved_us), 1e-6);
 }
 
 }  // namespace

@@ -32,8 +32,7 @@ bool written_state(const Dataflow& flow, std::size_t op) {
 TEST(States, CachesOfOneSizeAreTwo) {
   FlowMaker m;
   write_word(m);
-  m.op("aten::scaled_dot_product_attention",
-       "[[4,8,1,16],[4,8,64,16],[4,8,64,16],[],[],[],[],[]]",
+  m.op("aten::scaled_dot_product_attention", "[[4,8,1,16],[4,8,64,16],[4,8,64,16],[],[],[],[],[]]",
        R"(["c10::Half","c10::Half","c10::Half","","Scalar","Scalar","Scalar","Scalar"])");
   const Dataflow flow = dataflow(m.step());
   ASSERT_EQ(flow.ops.size(), 3U);
