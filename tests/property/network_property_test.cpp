@@ -252,6 +252,10 @@ TEST(NetworkRanks, EveryParameterIsSummed) {
   }
 }
 
+double dram_bytes(const Result& r) {
+  return r.gpu_step ? r.gpu_step->dram_read_bytes + r.gpu_step->dram_write_bytes : 0;
+}
+
 // Layers are told by shapes: 12 of GPT-2, BERT and Swin-T, 6 and 6 of the transformer, none of
 // ResNet-50. Each rank holds a part, and the more there are the less: parts are gathered as often.
 TEST(NetworkRanks, ShardedTheyHoldLessTheMoreTheyAre) {
@@ -264,6 +268,7 @@ TEST(NetworkRanks, ShardedTheyHoldLessTheMoreTheyAre) {
     SCOPED_TRACE(c.network);
     const std::string path = source_path("workloads/nets/") + c.network + "-train.json";
     const TracedRun run = analyse_network({path, "h200_sxm", {}, {}}, options(), test::configs());
+    const double alone = dram_bytes(predict(run, options()).result);
     ReplayOptions o = options();
     o.what_ifs.set("shard", asks_for_flag);
     double peak = 0, states = 0, gathered = 0;
@@ -274,6 +279,8 @@ TEST(NetworkRanks, ShardedTheyHoldLessTheMoreTheyAre) {
       EXPECT_EQ(reported_of(r, "units"), c.layers + 1) << ranks;
       EXPECT_EQ(reported_of(r, "gathers"), 2 * c.layers + 1) << ranks;
       const double bytes = report_number(find_report(r.what_ifs, "ranks"), "gathered_bytes", 0);
+      // Copied in, out and, as gradients, once more: each is read and written.
+      EXPECT_LE(dram_bytes(r), alone + 3 * 2 * bytes) << ranks;
       if (peak > 0) {
         EXPECT_LT(r.memory->peak_bytes, peak) << ranks;
         EXPECT_NEAR(r.memory->kept.states, states / 2, 1e-6 * states) << ranks;

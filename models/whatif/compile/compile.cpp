@@ -282,7 +282,7 @@ void copy_inputs(const KernelContext& c, const GraphCuts& cuts, StepEdit& edit) 
     NewKernel k;
     k.kernel = c.names.kernel(LibraryUse::list_copy);
     k.op = "aten::copy_";
-    k.geometry = pointwise_geometry(in.largest);
+    k.geometry = chunks_geometry(in.largest);
     k.duration_us = input_copy_us(c.gpu, c.law.graph_input, c.law.graph_input_chunk_us, in);
     edit.insert_after(in.work, std::move(k));
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "models/kernel/launch_rules.h"
 #include "models/whatif/edit/edited_rows.h"
 #include "models/whatif/edit/step_edges.h"
 
@@ -212,6 +213,11 @@ LaunchGeometry flat_geometry(double blocks, std::uint32_t threads) {
 
 LaunchGeometry pointwise_geometry(double elements) {
   return flat_geometry(elements / (elements < 4e6 ? 512 : 1024), 128);
+}
+
+LaunchGeometry chunks_geometry(double elements) {
+  constexpr std::uint32_t threads = 512;  // ATen, MultiTensorApply.cuh: kBlockSize
+  return flat_geometry(elements / double(multi_tensor_chunk), threads);
 }
 
 LaunchGeometry product_geometry(std::int64_t batch, std::int64_t rows, std::int64_t columns) {

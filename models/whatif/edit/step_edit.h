@@ -25,6 +25,8 @@ struct NewKernel {
 LaunchGeometry flat_geometry(double blocks, std::uint32_t threads);
 /// Of a kernel on elements one by one: a thread takes one or a few.
 LaunchGeometry pointwise_geometry(double elements);
+/// Of a kernel on lists of tensors: a block for each chunk of their elements.
+LaunchGeometry chunks_geometry(double elements);
 /// Of matrix products: tiles of 64 x 64, a block each.
 LaunchGeometry product_geometry(std::int64_t batch, std::int64_t rows, std::int64_t columns);
 /// Of a batch of products, [rows][inner] times [inner][columns].

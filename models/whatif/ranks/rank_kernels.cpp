@@ -47,13 +47,12 @@ NewKernel RankKernels::copy(std::string_view op, double bytes, double host_us) c
 NewKernel RankKernels::list_copy(std::string_view op, double bytes, double host_us) const {
   NewKernel k = moving(LibraryUse::list_copy, op, bytes, host_us);
   k.duration_us *= o_.law.list_copy_factor;
-  k.geometry = pointwise_geometry(bytes / element_bytes(DataType::fp32));
+  k.geometry = chunks_geometry(bytes / element_bytes(DataType::fp32));
   return k;
 }
 
 NewKernel RankKernels::chunk_copy(std::string_view op, double bytes, double host_us) const {
   const double chunk_bytes = double(multi_tensor_chunk) * element_bytes(DataType::fp32);
-  constexpr std::uint32_t threads = 512;  // ATen, MultiTensorApply.cuh: kBlockSize
   NewKernel k = moving(LibraryUse::list_copy, op, bytes, host_us);
   const double chunks = std::ceil(bytes / chunk_bytes);
   const double full = std::floor(chunks / multi_tensor_chunks);
@@ -63,7 +62,7 @@ NewKernel RankKernels::chunk_copy(std::string_view op, double bytes, double host
   const double full_bytes = multi_tensor_chunks * chunk_bytes;
   const double rest = std::max(0.0, bytes - full * full_bytes);
   k.duration_us = full * launch_us(full_bytes) + (rest > 0 ? launch_us(rest) : 0);
-  k.geometry = flat_geometry(chunks, threads);
+  k.geometry = chunks_geometry(bytes / element_bytes(DataType::fp32));
   return k;
 }
 

@@ -357,5 +357,12 @@ TEST(StepEdges, TheNextWorkOfAStreamInheritsADroppedJoin) {
   EXPECT_FALSE(plan.edges[plan.works[3].first_edge].previous_step);
 }
 
+// 65536 elements a block of 512 threads; the last chunk is not full.
+TEST(StepEdit, AKernelOnListsHasABlockForEachChunk) {
+  const LaunchGeometry g = chunks_geometry(2 * 65536 + 1);
+  EXPECT_EQ(g.grid[0], 3U);
+  EXPECT_EQ(g.block[0], 512U);
+}
+
 }  // namespace
 }  // namespace tandem
