@@ -231,6 +231,11 @@ bool fills_given_result(const Trace& trace, const FlowOp& op) {
   return std::any_of(given.begin(), given.end(), [&](std::uint8_t at) { return at > last; });
 }
 
+bool lies_in_fast_path(const Trace& trace, const Dataflow& flow, const FlowOp& op) {
+  return enclosing(trace, flow.nesting, op.op,
+                   [](const OpRow& row) { return row.is(fast_path); }) != no_row;
+}
+
 bool of_pictures(const Trace& trace, const Dataflow& flow, const FlowOp& op, std::size_t image) {
   const TensorShape* x = nullptr;
   for (std::uint32_t layer = op.op; layer != no_row; layer = flow.nesting.parent[layer]) {

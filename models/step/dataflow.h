@@ -112,6 +112,9 @@ bool uses_tf32(const Step& step, const Dataflow& flow, const FlowOp& op);
 /// of one row: the layer around that call tells.
 bool of_pictures(const Trace& trace, const Dataflow& flow, const FlowOp& op, std::size_t image);
 
+/// Whether the operation is part of a layer that the framework ran in one call.
+bool lies_in_fast_path(const Trace& trace, const Dataflow& flow, const FlowOp& op);
+
 /// Operations without shapes have neither inputs nor outputs.
 Dataflow dataflow(const Step& step);
 

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "models/kernel/launch_rules.h"
 #include "models/whatif/compile/host/graph_inputs.h"
 #include "models/whatif/compile/host/graph_pieces.h"
 #include "models/whatif/compile/host/host_reads.h"
@@ -282,7 +283,7 @@ void copy_inputs(const KernelContext& c, const GraphCuts& cuts, StepEdit& edit) 
     NewKernel k;
     k.kernel = c.names.kernel(LibraryUse::list_copy);
     k.op = "aten::copy_";
-    k.geometry = chunks_geometry(in.largest);
+    k.geometry = chunks_geometry(in.chunks * double(multi_tensor_chunk));
     k.duration_us = input_copy_us(c.gpu, c.law.graph_input, c.law.graph_input_chunk_us, in);
     edit.insert_after(in.work, std::move(k));
   }

@@ -7,7 +7,6 @@
 #include "models/whatif/compile/inductor/clamped_rows.h"
 #include "models/whatif/compile/inductor/rows.h"
 #include "models/whatif/compile/inductor/windows.h"
-#include "models/whatif/compile/library.h"
 #include "sim/core/units.h"
 
 namespace tandem {
@@ -317,11 +316,11 @@ std::size_t GroupView::gathers_before(std::uint32_t op) const {
                     [&](std::uint32_t maker) { return flow_op(maker).kind == OpKind::gather; }));
 }
 
-bool GroupView::reads_across(std::uint32_t softmax) const {
-  const TensorShape* rows = operands_of(c_.step.trace, flow_op(softmax).op).tensors.at(0);
+bool GroupView::reads_across(std::uint32_t op) const {
+  const TensorShape* rows = operands_of(c_.step.trace, flow_op(op).op).tensors.at(0);
   if (rows == nullptr || rows->rank == 0) return false;
-  const bool of_norm = flow_op(softmax).kind == OpKind::row_norm;
-  for (const std::uint32_t i : made_from(softmax)) {
+  const bool of_norm = flow_op(op).kind == OpKind::row_norm;
+  for (const std::uint32_t i : made_from(op)) {
     if (flow_op(i).kind == OpKind::gather) return true;
     if (!holds(i)) continue;
     const OpTensors& operands = operands_of(c_.step.trace, flow_op(i).op).tensors;

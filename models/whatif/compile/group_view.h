@@ -79,10 +79,11 @@ class GroupView {
   double row_elements() const;
   GeneratedKind row_kind() const;
   /// Whether a block goes through its rows twice rather than hold them: they are too long, or what
-  /// a softmax reads does not lie as its rows do.
+  /// a softmax or a norm reads does not lie as its rows do.
   bool loops_rows() const;
-  /// Whether what a softmax is computed from is gathered, or lies otherwise than its rows do.
-  bool reads_across(std::uint32_t softmax) const;
+  /// Whether what a softmax or a norm of rows is computed from is gathered, or lies otherwise than
+  /// its rows do. Of a norm rows that lie apart are another matter (strided_rows).
+  bool reads_across(std::uint32_t op) const;
   /// Operations that gather, among those that an operation's operands are computed by.
   std::size_t gathers_before(std::uint32_t op) const;
   /// Whether an operand as large as the rows has other elements between those of a row.

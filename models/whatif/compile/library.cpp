@@ -24,11 +24,6 @@ OpContext context_of(const Trace& trace, const FlowOp& op) {
   return {text_of(trace, trace.ops.name[op.op]), operands.tensors, operands.arguments, none};
 }
 
-bool lies_in_fast_path(const Trace& trace, const Dataflow& flow, const FlowOp& op) {
-  return enclosing(trace, flow.nesting, op.op,
-                   [](const OpRow& row) { return row.is(fast_path); }) != no_row;
-}
-
 namespace {
 
 const OpTensors& operands(const Trace& trace, const FlowOp& op) {

@@ -57,9 +57,6 @@ class LibraryRewrite {
   bool turns_weights_;
 };
 
-/// Whether the operation is part of a layer that the framework ran in one call.
-bool lies_in_fast_path(const Trace& trace, const Dataflow& flow, const FlowOp& op);
-
 /// The operation's operands as kernels' work is counted from; no geometry.
 OpContext context_of(const Trace& trace, const FlowOp& op);
 

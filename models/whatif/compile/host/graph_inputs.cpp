@@ -25,6 +25,7 @@ class Collector {
       const FlowTensor& tensor = flow_.tensors[use.tensor];
       inputs.bytes += tensor.bytes();
       inputs.largest = std::max(inputs.largest, double(tensor.elements));
+      inputs.chunks += std::ceil(double(tensor.elements) / double(multi_tensor_chunk));
     }
   }
 
@@ -60,7 +61,7 @@ std::vector<CopiedInputs> copied_inputs(const Dataflow& flow, const std::vector<
     const auto [graph, first] =
         graphs.try_emplace({op.pass, op.phase, cuts.graph_of[i]}, out.size());
     if (first) {
-      out.push_back({flow.works_of(op).front(), 0, 0});
+      out.push_back({.work = flow.works_of(op).front()});
       collectors.emplace_back(flow, outside, cuts);
     }
     collectors[graph->second].see(op, first, out[graph->second]);
@@ -71,8 +72,7 @@ std::vector<CopiedInputs> copied_inputs(const Dataflow& flow, const std::vector<
 double input_copy_us(const GpuArch& gpu, const FloorAndShare& moving, double chunk_us,
                      const CopiedInputs& inputs) {
   const double block_us = chunk_us * std::min(1.0, inputs.largest / double(multi_tensor_chunk));
-  const double chunks = std::ceil(std::max(1.0, inputs.largest) / double(multi_tensor_chunk));
-  const double launches = std::ceil(chunks / double(multi_tensor_chunks));
+  const double launches = std::ceil(std::max(1.0, inputs.chunks) / double(multi_tensor_chunks));
   return launches * std::hypot(streamed_us(gpu, moving, 2 * inputs.bytes / launches), block_us);
 }
 

@@ -15,6 +15,7 @@ struct CopiedInputs {
   std::uint32_t work = 0;  // the first of the graph
   double bytes = 0;
   double largest = 0;  // elements of one of them
+  double chunks = 0;   // of all of them
 };
 
 /// Of each graph, forward the inputs of the step, backward gradients of what eager code computed

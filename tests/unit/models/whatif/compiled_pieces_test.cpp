@@ -112,7 +112,7 @@ TEST(CompiledPieces, ACopyOfInputsTakesAChunkABlock) {
   const CompileBench bench;
   const FloorAndShare moving{0, 1};
   const auto us = [&](double elements, double bytes) {
-    return input_copy_us(bench.gpu(), moving, 16, {0, bytes, elements});
+    return input_copy_us(bench.gpu(), moving, 16, {0, bytes, elements, elements / 65536});
   };
   EXPECT_NEAR(us(32768, 0), 8, 1e-9);
   EXPECT_NEAR(us(65536 * 320.0, 0), 16, 1e-9);
