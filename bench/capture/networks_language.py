@@ -43,10 +43,13 @@ def gpt2(layers, seq=512):
     return causal("gpt2", seq, n_layer=layers)
 
 
+# A decoder like Llama 3.2 1B (16 layers of 2048): 32 heads that share 8 keys, products of 8192.
+LLAMA = dict(vocab_size=128256, hidden_size=2048, intermediate_size=8192, num_attention_heads=32, num_key_value_heads=8,
+             tie_word_embeddings=True)
+
+
 def llama(layers, seq=512):
-    """A decoder like Llama 3.2 1B (16 layers of 2048): 32 heads that share 8 keys, products of 8192."""
-    return causal("llama", seq, vocab_size=128256, hidden_size=2048, intermediate_size=8192, num_hidden_layers=layers,
-                  num_attention_heads=32, num_key_value_heads=8, tie_word_embeddings=True)
+    return causal("llama", seq, num_hidden_layers=layers, **LLAMA)
 
 
 DECODERS = {

@@ -3,6 +3,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from networks_language import LLAMA
 from workload import ADAMW, Workload, words_loss
 
 CONTEXT = 1024   # words that the caches hold
@@ -120,8 +121,7 @@ def own_word(batch, device):
 
 SERVED = {
     # One word of a decoder like Llama 3.2 1B, all 16 layers.
-    "llama_word": word_of("llama", vocab_size=128256, hidden_size=2048, intermediate_size=8192, num_hidden_layers=16,
-                          num_attention_heads=32, num_key_value_heads=8, tie_word_embeddings=True),
+    "llama_word": word_of("llama", num_hidden_layers=16, **LLAMA),
     # Of a decoder like Qwen3, twelve narrow layers.
     "qwen3_word": word_of("qwen3", vocab_size=50304, hidden_size=1024, intermediate_size=3072, num_hidden_layers=12,
                           num_attention_heads=16, num_key_value_heads=4, head_dim=64),

@@ -27,12 +27,11 @@ bool clears_fixed_memory(const BatchKernel& k, std::int64_t batch) {
 /// something beside them, as a number for each channel of a norm.
 bool passes_no_items(const BatchKernel& k) {
   constexpr double most_values = 16;  // of a thread, in ATen's vectorized kernels
-  const auto &grid = k.geometry.grid, &block = k.geometry.block;
-  const double threads = double(grid[0]) * grid[1] * grid[2] * block[0] * block[1] * block[2];
-  if (k.kernel.family != KernelFamily::pointwise || threads <= 0) return false;
+  const double values = most_values * threads(k.geometry);
+  if (k.kernel.family != KernelFamily::pointwise || values <= 0) return false;
   for (std::size_t i = 0; i < k.op->tensors.shapes.size(); ++i) {
     const double elements = double(k.op->tensors.shapes[i].elements());
-    if (k.op->axis[i] >= 0 && elements <= most_values * threads) return false;
+    if (k.op->axis[i] >= 0 && elements <= values) return false;
   }
   return true;
 }
@@ -158,11 +157,9 @@ KernelScaling attention_scaling(const BatchChange& c, const BatchKernel& k,
   double units = blocks;
   const auto shape = attention_shape(context);
   if (shape && reads_a_cache(*shape)) {
-    KernelScaling s;
+    KernelScaling s = affine_scaling(c, k);
     s.scale = ScaleClass::attention;
     s.floor_us = c.law.attention.cache_floor_us;
-    s.damping.floor_share = c.law.floor_share_matrix;
-    s.target_us = c.ratio();
     return s;
   }
   const bool persistent = k.kernel.traits.engine == Engine::gmma;

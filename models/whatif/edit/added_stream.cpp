@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/whatif/edit/collectives.h"
+
 namespace tandem {
 
 AddedStream::AddedStream(Step& step, const HostModel& host, std::string name)
@@ -23,6 +25,13 @@ void AddedStream::take(std::uint32_t work) {
   w.pool_wait = w.pool_latency = Duration::zero();
   w.edge_count = 0;
   step_.trace.activities.stream[w.source] = stream_;
+}
+
+void AddedStream::take(std::uint32_t work, const Collective& message) {
+  take(work);
+  DeviceWork& w = step_.plan.works[work];
+  w.engine = DeviceEngine::collective;
+  set_collective(step_.trace, w.source, message, 1);
 }
 
 std::uint32_t before_on_stream(const Plan& plan, std::uint32_t work) {

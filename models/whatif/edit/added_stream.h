@@ -6,6 +6,7 @@
 
 #include "models/runtime/host_model.h"
 #include "models/step/step.h"
+#include "sim/core/collective.h"
 
 namespace tandem {
 
@@ -16,6 +17,8 @@ class AddedStream {
 
   /// `work` runs on the stream instead of its own, as soon as what came before it there is over.
   void take(std::uint32_t work);
+  /// The same of a collective, which takes part in `message`.
+  void take(std::uint32_t work, const Collective& message);
 
  private:
   Step& step_;

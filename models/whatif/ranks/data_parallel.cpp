@@ -105,10 +105,8 @@ void connect(const std::vector<Collective>& messages, const std::vector<std::siz
     if (step.traced_activity[source] != no_row) continue;
     if (step.kernels.of(source).family == KernelFamily::collective) {
       const std::uint32_t sent_copy = before_on_stream(step.plan, w);
-      stream.take(w);
-      step.plan.works[w].engine = DeviceEngine::collective;
+      stream.take(w, messages[next++]);
       if (sent_copy != no_index) wait(w, sent_copy);
-      set_collective(step.trace, source, messages[next++], 1);
       if (next <= broadcasts) sent = w;
       if (next > broadcasts) sums.push_back(w);
       continue;

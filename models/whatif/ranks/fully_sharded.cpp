@@ -30,12 +30,12 @@ constexpr std::string_view scatter_op = "c10d::_reduce_scatter_base_";
 /// Of one unit; works by the numbers of their insertions.
 struct Gather {
   std::size_t copy_in = 0, gather = 0, copy_out = 0;
-  double part_bytes = 0;
+  Collective message;
   bool backward = false;
 };
 struct Scatter {
   std::size_t copy = 0, scatter = 0;
-  double part_bytes = 0;
+  Collective message;
 };
 
 /// In the order in which the host issues them.
@@ -66,12 +66,12 @@ class Sharding {
     const ShardHost& host = o_.law.shard_host;
     const double ratio = once + host.gather + host.gather_parameter * unit.parameters;
     Gather& g = out_.gathers.emplace_back();
-    g.part_bytes = unit.part_bytes;
+    g.message = message(CollectiveKind::all_gather, unit.part_bytes, o_.ranks);
     g.backward = backward;
     g.copy_in = edit_.insert_before(
         work, make_.chunk_copy(copy_in_op, unit.part_bytes, host_us(ratio / 2)));
-    const Collective c = message(CollectiveKind::all_gather, unit.part_bytes, o_.ranks);
-    g.gather = edit_.insert_before(work, make_.collective(gather_op, c, host_us(ratio / 2)));
+    g.gather =
+        edit_.insert_before(work, make_.collective(gather_op, g.message, host_us(ratio / 2)));
   }
   /// What was gathered last is copied to where it is needed, before `work`.
   void use(const ShardUnit& unit, std::uint32_t work) {
@@ -88,12 +88,11 @@ class Sharding {
     const double ratio =
         host.scatter + host.scatter_parameter * unit.parameters + host.scatter_gb * bytes / 1e9;
     Scatter& s = out_.scatters.emplace_back();
-    s.part_bytes = unit.part_bytes;
+    s.message = message(CollectiveKind::reduce_scatter, unit.part_bytes, o_.ranks);
     s.copy =
         edit_.insert_after(unit.gradients, make_.list_copy(sum_copy_op, bytes, host_us(ratio / 2)));
-    const Collective c = message(CollectiveKind::reduce_scatter, unit.part_bytes, o_.ranks);
-    s.scatter =
-        edit_.insert_after(unit.gradients, make_.collective(scatter_op, c, host_us(ratio / 2)));
+    s.scatter = edit_.insert_after(unit.gradients,
+                                   make_.collective(scatter_op, s.message, host_us(ratio / 2)));
   }
   /// Lists of distributed tensors cost the host more: before each item that begins such an update.
   void slow_update(std::uint32_t item) {
@@ -165,13 +164,12 @@ std::uint32_t next_on_stream(const Plan& plan, std::uint32_t work) {
 /// Puts the exchanges on streams of their own, behind the events that PyTorch waits for.
 class Events {
  public:
-  Events(Step& step, const RanksOptions& o)
+  Events(Step& step, const HostModel& host)
       : step_(step),
-        o_(o),
-        delay_(from_us(o.host.event_latency_us)),
-        copies_(step, o.host, "gather copies"),
-        gathers_(step, o.host, "gathers"),
-        scatters_(step, o.host, "scatters") {}
+        delay_(from_us(host.event_latency_us)),
+        copies_(step, host, "gather copies"),
+        gathers_(step, host, "gathers"),
+        scatters_(step, host, "scatters") {}
 
   void connect(const Exchanges& all, const std::vector<std::uint32_t>& works) {
     const std::uint32_t update = next_on_stream(step_.plan, works[all.scatters.back().scatter]);
@@ -195,20 +193,14 @@ class Events {
   void wait(std::uint32_t work, std::uint32_t awaited) {
     wait_for({awaited, delay_}, work, step_.plan);
   }
-  void collective(std::uint32_t work, CollectiveKind kind, double part_bytes, AddedStream& on) {
-    on.take(work);
-    DeviceWork& w = step_.plan.works[work];
-    w.engine = DeviceEngine::collective;
-    set_collective(step_.trace, w.source, message(kind, part_bytes, o_.ranks), 1);
-  }
   void take(const Gather& g, const std::vector<std::uint32_t>& works) {
     copies_.take(works[g.copy_in]);
-    collective(works[g.gather], CollectiveKind::all_gather, g.part_bytes, gathers_);
+    gathers_.take(works[g.gather], g.message);
     wait(works[g.gather], works[g.copy_in]);
     wait(works[g.copy_out], works[g.gather]);
   }
   void take(const Scatter& s, const std::vector<std::uint32_t>& works) {
-    collective(works[s.scatter], CollectiveKind::reduce_scatter, s.part_bytes, scatters_);
+    scatters_.take(works[s.scatter], s.message);
     wait(works[s.scatter], works[s.copy]);
   }
   /// In the forward pass a gather runs beside that of the layer before, so that its buffer is free
@@ -225,7 +217,6 @@ class Events {
   }
 
   Step& step_;
-  const RanksOptions& o_;
   Duration delay_;
   AddedStream copies_, gathers_, scatters_;
 };
@@ -273,7 +264,7 @@ Step with_full_sharding(Step step, const RanksOptions& o, FullyShardedReport& re
   check(step, gradients, graph_calls(step, nesting));
   const ShardUnits units = shard_units(step, gradients, o.ranks);
   const double launch_us = o.host.launch_call_us;
-  StepEdit edit(with_shards(std::move(step), {}, o.ranks, update_floor_us(o.gpu, o.time), launch_us,
+  StepEdit edit(with_shards(std::move(step), {}, o.ranks, moving_us(o.gpu, o.time, 0), launch_us,
                             report.resized),
                 launch_us);
   Sharding sharding(edit, o);
@@ -283,11 +274,13 @@ Step with_full_sharding(Step step, const RanksOptions& o, FullyShardedReport& re
   std::vector<std::uint32_t> works;
   Step out = std::move(edit).finish(&works);
   out.trace.distributed.world_size = o.ranks;
-  Events(out, o).connect(exchanges, works);
+  Events(out, o.host).connect(exchanges, works);
   for (const Gradient& gradient : gradients) report.elements += elements(gradient);
   report.units = static_cast<std::int64_t>(exchanges.scatters.size());
   report.gathers = static_cast<std::int64_t>(exchanges.gathers.size());
-  for (const Gather& g : exchanges.gathers) report.gathered_bytes += o.ranks * g.part_bytes;
+  for (const Gather& g : exchanges.gathers) {
+    report.gathered_bytes += static_cast<double>(g.message.out_bytes);
+  }
   return out;
 }
 

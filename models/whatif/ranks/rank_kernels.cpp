@@ -23,11 +23,11 @@ LibraryUse library_use(CollectiveKind kind) {
 
 }  // namespace
 
-double RankKernels::moving_us(double bytes) const {
+double moving_us(const GpuArch& gpu, const TimeConstants& time, double bytes) {
   TimedLaunch move;
   move.law = TimeLaw::memory;
   move.bytes = 2 * bytes;
-  return kernel_time(move, o_.gpu, o_.time).time_us;
+  return kernel_time(move, gpu, time).time_us;
 }
 
 NewKernel RankKernels::moving(LibraryUse use, std::string_view op, double bytes,
@@ -35,7 +35,7 @@ NewKernel RankKernels::moving(LibraryUse use, std::string_view op, double bytes,
   NewKernel k;
   k.kernel = o_.names.kernel(use);
   k.op = op;
-  k.duration_us = moving_us(bytes);
+  k.duration_us = moving_us(o_.gpu, o_.time, bytes);
   k.host_us = host_us;
   return k;
 }
@@ -57,7 +57,7 @@ NewKernel RankKernels::chunk_copy(std::string_view op, double bytes, double host
   const double chunks = std::ceil(bytes / chunk_bytes);
   const double full = std::floor(chunks / multi_tensor_chunks);
   const auto launch_us = [&](double moved) {
-    return std::hypot(moving_us(moved), o_.law.list_chunk_us);
+    return std::hypot(moving_us(o_.gpu, o_.time, moved), o_.law.list_chunk_us);
   };
   const double full_bytes = multi_tensor_chunks * chunk_bytes;
   const double rest = std::max(0.0, bytes - full * full_bytes);

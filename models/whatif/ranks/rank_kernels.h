@@ -26,6 +26,9 @@ struct RanksOptions {
   const CompiledHostLaw& compiled;
 };
 
+/// Of a kernel that reads and writes so many bytes; of none: what does not follow their number.
+double moving_us(const GpuArch& gpu, const TimeConstants& time, double bytes);
+
 class RankKernels {
  public:
   RankKernels(const Step& step, const RanksOptions& options)
@@ -42,7 +45,6 @@ class RankKernels {
   NewKernel collective(std::string_view op, const Collective& message, double host_us) const;
 
  private:
-  double moving_us(double bytes) const;
   NewKernel moving(LibraryUse use, std::string_view op, double bytes, double host_us) const;
 
   const RanksOptions& o_;

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "models/kernel/residual.h"
-#include "models/kernel/time/kernel_time.h"
 #include "models/step/op_nesting.h"
 #include "models/step/op_rows.h"
 #include "models/whatif/edit/step_edit.h"
@@ -50,12 +49,6 @@ LaunchGeometry resized_grid(LaunchGeometry geometry, double factor) {
 
 }  // namespace
 
-double update_floor_us(const GpuArch& gpu, const TimeConstants& time) {
-  TimedLaunch nothing;
-  nothing.law = TimeLaw::memory;
-  return kernel_time(nothing, gpu, time).time_us;
-}
-
 Step with_shards(Step step, const ShardedParameters& held, int to, double floor_us,
                  double launch_call_us, std::int64_t& kernels) {
   const double factor = static_cast<double>(held.ranks) / to;
@@ -74,6 +67,7 @@ Step with_shards(Step step, const ShardedParameters& held, int to, double floor_
     ++kernels;
   }
   for (std::uint32_t op = 0; op < on_shards.size(); ++op) {
+    if (!on_shards[op] && held.ranks == 1) continue;
     edit.set_operands(op, resized_parts(operands_of(trace, op), held, on_shards[op], factor));
   }
   return std::move(edit).finish();

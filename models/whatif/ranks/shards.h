@@ -3,15 +3,10 @@
 
 #include <cstdint>
 
-#include "models/arch/gpu_arch.h"
-#include "models/kernel/time/time_constants.h"
 #include "models/step/memory/sharded_parameters.h"
 #include "models/step/step.h"
 
 namespace tandem {
-
-/// Of the time of a kernel that moves bytes, what does not follow their number.
-double update_floor_us(const GpuArch& gpu, const TimeConstants& time);
 
 /// What a rank does with its own part of parameters, gradients and states of the optimizer (the
 /// update, and the copies into what is gathered), once `to` ranks hold what those of `held` did:

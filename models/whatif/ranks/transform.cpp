@@ -120,7 +120,7 @@ bool knows_more(const std::optional<PeakMemory>& memory, double elements) {
 /// Kernels on the parts of sharded parameters, and what a rank keeps of them in memory.
 void change_shards(const TransformInput& in, const ShardedParameters& held, RanksChange& change,
                    Rewritten& out) {
-  out.step = with_shards(std::move(out.step), held, change.to, update_floor_us(*out.gpu, in.time),
+  out.step = with_shards(std::move(out.step), held, change.to, moving_us(*out.gpu, in.time, 0),
                          in.host.launch_call_us, change.resized);
   // Alone, the trace of a narrow step does not tell how wide its parameters are; another what-if
   // may have changed what stays in memory.

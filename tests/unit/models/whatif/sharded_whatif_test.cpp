@@ -74,8 +74,8 @@ TEST(RepeatedLayers, AreNoTablesProductsOrConvolutionsAlike) {
 }
 
 /// A table of [1000, 256], two layers of a norm and two products, a head; or layers alone, without
-/// `ends`. The forward pass needs
-/// the parameters with nodes 0; 1, 2, 3; 4, 5, 6; 7; the backward pass goes the other way.
+/// `ends`. The forward pass needs the parameters with nodes 0; 1, 2, 3; 4, 5, 6; 7; the backward
+/// pass goes the other way.
 class SmallModel {
  public:
   explicit SmallModel(int layers = 2, bool ends = true) {
