@@ -14,19 +14,24 @@
 
 namespace tandem::test {
 
-/// What the environment asks for in place of one capture in `every`: TANDEM_TEST_CAPTURES=all,
-/// which takes minutes, or another share, TANDEM_TEST_CAPTURES=24 for one in 24.
-inline std::size_t wanted_share(std::size_t every) {
-  const char* asked = std::getenv("TANDEM_TEST_CAPTURES");
-  if (asked == nullptr) return every;
-  if (std::string_view(asked) == "all") return 1;
-  const long share = std::atol(asked);
-  if (share < 1) throw std::runtime_error("TANDEM_TEST_CAPTURES: expected all, or a number from 1");
-  return static_cast<std::size_t>(share);
+/// `count` of `all`, spread over them evenly, or as many as the environment asks for:
+/// TANDEM_TEST_CAPTURES=all, which takes minutes, or another number.
+template <typename T>
+std::vector<T> some_of(const std::vector<T>& all, std::size_t count) {
+  if (const char* asked = std::getenv("TANDEM_TEST_CAPTURES")) {
+    const long number = std::string_view(asked) == "all" ? long(all.size()) : std::atol(asked);
+    if (number < 1)
+      throw std::runtime_error("TANDEM_TEST_CAPTURES: expected all, or a number from 1");
+    count = static_cast<std::size_t>(number);
+  }
+  count = std::min(count, all.size());
+  std::vector<T> out;
+  for (std::size_t i = 0; i < count; ++i) out.push_back(all[i * all.size() / count]);
+  return out;
 }
 
-/// The traces below validation/captures, in order: one in `every`, or as many as are wanted.
-inline std::vector<std::string> captures(std::size_t every) {
+/// `count` of the traces below validation/captures, in order (`some_of`).
+inline std::vector<std::string> captures(std::size_t count) {
   std::vector<std::string> all;
   for (const auto& entry :
        std::filesystem::recursive_directory_iterator(source_path("validation/captures"))) {
@@ -34,9 +39,7 @@ inline std::vector<std::string> captures(std::size_t every) {
     if (entry.path().parent_path().filename() == "traces" && trace_stem(path)) all.push_back(path);
   }
   std::sort(all.begin(), all.end());
-  std::vector<std::string> out;
-  for (std::size_t i = 0; i < all.size(); i += wanted_share(every)) out.push_back(all[i]);
-  return out;
+  return some_of(all, count);
 }
 
 }  // namespace tandem::test

@@ -50,7 +50,7 @@ void expect_nothing_changed(const TracedRun& a) {
 // One test, for reading the captures takes longer than what is checked of them.
 TEST(StepProperty, ACutStepIsTheTracesAndAnEditWithoutChangesChangesNothing) {
   std::size_t cases = 0;
-  for (const std::string& path : test::captures(3)) {
+  for (const std::string& path : test::captures(120)) {
     SCOPED_TRACE(path);
     const TracedRun run = analyse(import_trace(path), {}, test::configs());
     expect_kernels_of_the_trace(run);

@@ -86,7 +86,7 @@ void expect_marked_of_the_device_alone(Trace& trace, const std::vector<std::size
 // the trace away.
 TEST(StepSearchProperty, IterationsAreFoundWithoutMarksWithoutAnnotationsAndOfTheDeviceAlone) {
   std::size_t cases = 0;
-  for (const std::string& path : test::captures(3)) {
+  for (const std::string& path : test::captures(240)) {
     // A graph whose first nodes are alike to its last: the cut lies 12 of 529 nodes off the marks.
     if (path.find("efficientnet_b0-infer-amp-cudagraph-b16") != std::string::npos) continue;
     // Experts that get other words in each step launch other kernels: nothing repeats itself, as

@@ -56,7 +56,7 @@ Bytes compare(const Trace& stated, const Trace& inferred, const Links& links) {
 }
 
 std::vector<std::string> eager_captures() {
-  std::vector<std::string> paths = test::captures(6);
+  std::vector<std::string> paths = test::captures(160);
   std::erase_if(paths, [](const auto& path) { return path.find("-eager-") == path.npos; });
   return paths;
 }

@@ -1,6 +1,6 @@
 // Whether advise ranks first what was measured as the fastest, and whether measured speed-ups lie
 // in its bands: eager captures that were also measured in another precision or launched otherwise,
-// of the hold-outs one in three or all of them (captures.h).
+// of the hold-outs some or all of them (captures.h).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -95,7 +95,8 @@ std::string row_name(const Capture& base, const Capture& other) {
 struct Score {
   int bases = 0, best_first = 0;
   int speed_ups = 0, inside = 0;
-  double log_error = 0;        // sum
+  double log_error = 0;  // sum
+  double log_error_squares = 0;
   double lost = 0;             // of the measured best's throughput, by following the advice; sum
   int effects = 0, right = 0;  // measured changes of more than 5 %, and those predicted that way
   int thumb_first = 0;         // the same by a rule of thumb, which looks at no trace
@@ -140,7 +141,9 @@ void score_base(const Capture& base, const std::vector<Capture>& all, Score& sco
       ++score.effects;
       score.right += (speed_up > 1) == (row.speed_up.value > 1);
     }
-    score.log_error += std::abs(std::log(row.speed_up.value / speed_up));
+    const double log_error = std::abs(std::log(row.speed_up.value / speed_up));
+    score.log_error += log_error;
+    score.log_error_squares += log_error * log_error;
   }
   if (compared < 2) return;
   ++score.bases;
@@ -167,23 +170,30 @@ void expect_good(const Score& score, const char* which, int least_bases) {
   // Nine of ten, give or take what so few tell, is the bands' own criterion
   // (validation/fits/bands).
   EXPECT_GE(score.inside, 0.85 * score.speed_ups);
-  EXPECT_LE(score.log_error, 0.15 * score.speed_ups);
+  // All captures lie 14.9 % off; the mean of some of them differs from that by chance, for which
+  // two standard errors are given.
+  const double mean = score.log_error / score.speed_ups;
+  const double variance = score.log_error_squares / score.speed_ups - mean * mean;
+  EXPECT_LE(mean, 0.15 + 2 * std::sqrt(variance / score.speed_ups));
 }
 
 TEST(AdviseMeasured, RanksTheFastestFirst) {
   Score fit, holdout;  // by what the captures gave constants to
+  std::vector<std::pair<Capture, std::vector<Capture>>> unfitted;  // each with its folder's others
   for (const auto& folder : fs::directory_iterator(source_path("validation/captures"))) {
     const std::string name = folder.path().filename();
     if (!name.starts_with("h200") || !fs::is_directory(folder.path() / "traces")) continue;
     const std::vector<Capture> all = captures_of(folder.path() / "traces");
     const bool fitted = name.ends_with("_fit");
-    std::size_t bases = 0;
     for (const Capture& base : all) {
       if (base.mode != "eager") continue;
-      if (!fitted && bases++ % test::wanted_share(3) != 0) continue;
-      score_base(base, all, fitted ? fit : holdout);
+      if (fitted)
+        score_base(base, all, fit);
+      else
+        unfitted.push_back({base, all});
     }
   }
+  for (const auto& [base, all] : test::some_of(unfitted, 150)) score_base(base, all, holdout);
   expect_good(fit, "fit", 20);
   expect_good(holdout, "holdout", 30);
 }

@@ -65,7 +65,7 @@ void expect_traces_load(const std::vector<std::string>& paths) {
   }
 }
 
-TEST(ImportData, OurMeasuredTracesLoad) { expect_traces_load(test::captures(3)); }
+TEST(ImportData, OurMeasuredTracesLoad) { expect_traces_load(test::captures(240)); }
 
 TEST(ImportData, TracesOfTheDataFolderLoad) {
   const char* const folder = std::getenv("TANDEM_DATA_DIR");
