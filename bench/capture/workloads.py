@@ -10,6 +10,7 @@ import networks_language as language
 import networks_libraries as libraries
 import networks_mixers as mixers
 import networks_own as own
+import networks_parts as parts
 import networks_pictures as pictures
 import networks_served as served
 import networks_speech as speech
@@ -21,6 +22,7 @@ from workload import ADAMW, SGD
 BUILDERS = {
     **language.DECODERS,
     **served.SERVED,
+    **parts.PARTS,
     "resnet50": images.vision("resnet50", SGD),
     "mobilenet_v2": images.vision("mobilenet_v2", SGD),
     "vit_b_16": images.vision("vit_b_16", ADAMW),
