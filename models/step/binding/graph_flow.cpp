@@ -29,6 +29,16 @@ std::uint32_t GraphFlow::from_outside(const TensorShape& shape) {
   return static_cast<std::uint32_t>(flow_.tensors.size()) - 1;
 }
 
+/// Where all parts of something of that size are written, the first becomes the whole and the
+/// others are places in it.
+void GraphFlow::join(const TensorShape& shape) {
+  const std::vector<std::uint32_t> parts = parts_.take(shape);
+  for (const std::uint32_t part : parts) {
+    tensors_.resize(part, part == parts.front() ? shape : TensorShape{});
+    flow_.tensors[part].elements = part == parts.front() ? shape.elements() : 0;
+  }
+}
+
 /// In another order of its elements or in 16 bits: what was made in its dimensions is the copy of
 /// another one.
 bool GraphFlow::copies_parameter(const FlowOp& op, const std::vector<TensorShape>& operands) {
@@ -85,6 +95,7 @@ void GraphFlow::read(std::uint32_t row, const TensorShape& shape, std::uint8_t a
                      bool gradient) {
   const FlowOp& op = flow_.ops[row];
   const bool backward = op.phase == FlowPhase::backward;
+  join(shape);
   List list = tensors_.fitting(shape, op);
   const auto forward = [&](std::uint32_t t) { return !tensors_[t].backward; };
   if (gradient || is_gradient(op, shape, argument)) {
@@ -113,6 +124,7 @@ void GraphFlow::make(FlowOp& op, std::uint32_t row, const TensorShape& shape) {
   flow_.tensors.push_back({shape.elements(), shape.type, row, 0});
   tensors_.see_new();
   tensors_[tensors_.size() - 1].shape = shape;
+  if (op.kind == OpKind::generated) parts_.see(tensors_.size() - 1, shape);
   ++op.output_count;
 }
 

@@ -10,6 +10,7 @@
 #include "models/kernel/classify/fused_name.h"
 #include "models/step/binding/graph_results.h"
 #include "models/step/binding/graph_tensors.h"
+#include "models/step/binding/joined_parts.h"
 #include "models/step/binding/layer_operands.h"
 #include "models/step/binding/repeated_reads.h"
 #include "models/step/dataflow.h"
@@ -37,6 +38,7 @@ class GraphFlow {
 
   const FusedName& name_of(const FlowOp& op);
   std::uint32_t from_outside(const TensorShape& shape);
+  void join(const TensorShape& shape);
   bool copies_parameter(const FlowOp& op, const std::vector<TensorShape>& operands);
   bool is_tangent(const TensorShape& shape, const List& list) const;
   bool is_gradient(const FlowOp& op, const TensorShape& shape, std::uint8_t argument);
@@ -61,6 +63,7 @@ class GraphFlow {
   GraphTensors tensors_;
   GraphResults results_;
   RepeatedReads repeated_;
+  JoinedParts parts_;
   std::map<std::size_t, FusedName> names_;  // of generated kernels
   LayerOperands layers_;
   /// Of operands of convolutions' gradients that these copy, by row and argument: the whole.

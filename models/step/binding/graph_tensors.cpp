@@ -65,6 +65,13 @@ void GraphTensors::see_new() {
   }
 }
 
+void GraphTensors::resize(std::uint32_t tensor, const TensorShape& shape) {
+  std::erase(made(known_[tensor].shape), tensor);
+  known_[tensor].shape = shape;
+  known_[tensor].read = false;
+  if (shape.rank > 0) made(shape).push_back(tensor);
+}
+
 std::array<GraphTensors::List, 3> GraphTensors::by_fit(const List& list,
                                                        const TensorShape& shape) const {
   std::array<List, 3> out;

@@ -41,6 +41,8 @@ class GraphTensors {
   void see_new();
   Known& operator[](std::uint32_t tensor) { return known_[tensor]; }
   const Known& operator[](std::uint32_t tensor) const { return known_[tensor]; }
+  /// The tensor turns out to have this shape: parts of it were written one by one.
+  void resize(std::uint32_t tensor, const TensorShape& shape);
   std::uint32_t size() const { return static_cast<std::uint32_t>(known_.size()); }
 
   /// Of its size and type, in the order in which they were made.

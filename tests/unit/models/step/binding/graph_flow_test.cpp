@@ -66,6 +66,23 @@ TEST(GraphFlow, ANormKeepsSeveralResults) {
   EXPECT_EQ(flow.tensors[flow.outputs_of(flow.ops[1])[1]].elements, 8);
 }
 
+TEST(GraphFlow, PartsThatAreWrittenOneByOneAreOneTensor) {
+  FlowMaker m;
+  // Columns 0 to 3 and 4 to 5 of [8,6], whose rows are 6 apart: 8 x 4 + 8 x 2 = 8 x 6 elements.
+  m.strides = "[[8,4,1],[6,1]]";
+  m.op("Torch-Compiled Region>triton_poi_fused_cat_0", "[[8,2,4],[8,4]]", float_pair);
+  m.strides = "[[8,2,1],[6,1]]";
+  m.op("Torch-Compiled Region>triton_poi_fused_cat_1", "[[8,4,2],[8,2]]", float_pair);
+  m.strides = "";
+  m.op("Torch-Compiled Region>aten::mm", "[[8,6],[6,4],[8,4]]", float_triple);
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 3U);
+  const std::uint32_t joined = flow.inputs_of(flow.ops[2])[0].tensor;
+  EXPECT_EQ(joined, flow.outputs_of(flow.ops[0])[0]);
+  EXPECT_EQ(flow.tensors[joined].elements, 8 * 6);
+  EXPECT_EQ(flow.tensors[flow.outputs_of(flow.ops[1])[0]].elements, 0);
+}
+
 TEST(GraphFlow, BackwardReadsWhatForwardKeptTheLatestFirst) {
   FlowMaker m;
   m.sequence = 7;
