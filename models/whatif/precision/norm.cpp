@@ -66,6 +66,16 @@ bool is_library_norm(const KernelTraits& kernel) {
   return form == NormForm::library || form == NormForm::library_on_chip;
 }
 
+bool is_normed_natively(const TypedStep& s, DataType type) {
+  return type == DataType::bf16 || (type == DataType::fp16 && is_whole(s.precision));
+}
+
+bool moves_norm(const TypedStep& s, const FlowOp& op, DataType type) {
+  if (op.kind != OpKind::batch_norm && op.kind != OpKind::batch_norm_backward) return false;
+  if (op.phase == FlowPhase::other || !is_normed_natively(s, type)) return false;
+  return is_library_norm(s.kernel_class(s.main_work(s.flow.works_of(op))).traits);
+}
+
 void retype_norm(TypedStep& s, std::uint32_t index, DataType from, DataType to) {
   const FlowOp& op = s.flow.ops[index];
   const auto works = s.flow.works_of(op);
@@ -84,10 +94,10 @@ void retype_norm(TypedStep& s, std::uint32_t index, DataType from, DataType to) 
   const NormShape shape = norm_shape(*operands.at(0));
   const bool backward = op.kind == OpKind::batch_norm_backward;
   if (native) {
-    if (to != DataType::bf16) from_native_norm(s, op, shape, to);
+    if (!is_normed_natively(s, to)) from_native_norm(s, op, shape, to);
     return;
   }
-  if (to == DataType::bf16) return to_native_norm(s, main, op, shape, to);
+  if (is_normed_natively(s, to)) return to_native_norm(s, main, op, shape, to);
   const NormTimes& times = s.c.law.norm;
   // What the law leaves open of a kernel that reads its channels once says nothing of one that
   // reads them twice.

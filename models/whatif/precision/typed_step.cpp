@@ -74,9 +74,9 @@ void TypedStep::retype_operands(std::uint32_t index, DataType from, DataType to)
   }
   if (op.kind == OpKind::matmul || from == to) return;
   for (const std::uint32_t w : flow.works_of(op)) {
-    if (is_library_norm(kernel_class(w).traits) && to == DataType::bf16)
+    if (is_library_norm(kernel_class(w).traits) && is_normed_natively(*this, to))
       continue;  // named by to_native_norm
-    if (is_native_norm(kernel_class(w).traits) && to != DataType::bf16) continue;
+    if (is_native_norm(kernel_class(w).traits) && !is_normed_natively(*this, to)) continue;
     edit.set_kernel(w, retyped(w, from, to));
   }
 }
