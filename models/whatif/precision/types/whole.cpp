@@ -1,6 +1,9 @@
 #include "models/whatif/precision/types/whole.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstdio>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -55,6 +58,15 @@ bool is_handed_fp32(const Trace& trace, const Dataflow& flow, const FlowOp& op) 
                      [](const TensorShape& shape) { return shape.type == DataType::fp32; });
 }
 
+std::vector<std::uint32_t> last_readers(const Dataflow& flow) {
+  std::vector<std::uint32_t> out(flow.tensors.size(), no_row);
+  for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
+    if (flow.ops[i].phase != FlowPhase::forward) continue;
+    for (const FlowUse& use : flow.inputs_of(flow.ops[i])) out[use.tensor] = i;
+  }
+  return out;
+}
+
 /// What becomes of the types of a step whose model has 16 bits.
 class Whole {
  public:
@@ -63,6 +75,7 @@ class Whole {
         flow_(flow),
         half_(half),
         idle_(idle_conversions(trace, flow.nesting)),
+        last_reader_(last_readers(flow)),
         change_(unchanged(flow)),
         made_(trace, flow, change_),
         gradients_(trace, flow, change_),
@@ -73,21 +86,28 @@ class Whole {
   TypeChange run();
 
  private:
+  struct Read {
+    std::uint32_t tensor = no_row, reader = no_row;
+  };
+
   void forward(std::uint32_t i, const FlowOp& op);
   void backward(std::uint32_t i, const FlowOp& op);
   void cast(std::uint32_t i, const FlowOp& op);
   void convert_before(std::uint32_t i, const FlowOp& op);
-  void convert(std::uint32_t i, const FlowOp& op, std::int64_t elements);
-  std::uint32_t converted(std::uint32_t i, std::int64_t elements) const;
+  void convert(std::uint32_t i, std::int64_t elements);
+  Read converted(std::uint32_t i, std::int64_t elements) const;
   void lower_operands(std::uint32_t i, const FlowOp& op);
   void close_views();
-  void plan(std::uint32_t i, const FlowOp& op, std::uint32_t tensor, std::int64_t elements,
+  void leave_full();
+  void plan(std::uint32_t i, std::uint32_t reader, std::uint32_t tensor, std::int64_t elements,
             DataType to);
 
   void set_outputs(std::uint32_t i, const FlowOp& op, DataType type) {
     change_.ops[i] = type;
     for (const std::uint32_t t : flow_.outputs_of(op)) {
-      if (is_autocast_type(flow_.tensors[t].type)) change_.tensors[t] = type;
+      if (!is_autocast_type(flow_.tensors[t].type)) continue;
+      change_.tensors[t] = type;
+      if (type == DataType::fp32) full_.push_back(t);
     }
   }
 
@@ -96,32 +116,43 @@ class Whole {
   DataType half_;
   std::vector<IdleConversion> idle_;
   std::size_t next_idle_ = 0;
+  bool went_back_ = false;            // since the operation before
   TimePoint last_forward_{};          // begin of the forward operation before
   std::vector<std::uint32_t> views_;  // tensors in 16 bits that are read as FP32 by now
+  std::vector<std::uint32_t> full_;   // made in FP32 since
   std::unordered_map<std::int64_t, std::uint32_t> forward_of_;  // sequence -> last forward op
+  std::vector<std::uint32_t> last_reader_;  // per tensor: forward op; no_row: none that is known
   TypeChange change_;
   MadeTypes made_;
   GradientCasts gradients_;
   ProductAttention attention_;
 };
 
+/// What was made in FP32 since it was asked for is read by no one behind the conversion back: traces
+/// tell tensors of one size apart by the order of operations alone.
 void Whole::close_views() {
   for (const std::uint32_t t : views_) change_.tensors[t] = half_;
   views_.clear();
 }
 
-void Whole::plan(std::uint32_t i, const FlowOp& op, std::uint32_t tensor, std::int64_t elements,
-                 DataType to) {
+void Whole::leave_full() {
+  close_views();
+  for (const std::uint32_t t : full_) change_.tensors[t] = half_;
+  full_.clear();
+}
+
+void Whole::plan(std::uint32_t i, std::uint32_t reader, std::uint32_t tensor,
+                 std::int64_t elements, DataType to) {
   const DataType from = change_.tensors[tensor];
   change_.casts.push_back({i, false, elements, from, to, false, i, no_argument});
-  if (flow_.tensors[tensor].producer != no_row) {
-    gradients_.cast_back(op, {i, true, elements, to, from, false, i, no_argument});
+  if (flow_.tensors[tensor].producer != no_row && reader != no_row) {
+    gradients_.cast_back(flow_.ops[reader], {i, true, elements, to, from, false, i, no_argument});
   }
 }
 
 /// The tensor of `elements` that was converted before operation `i`: one that it or the next few
-/// read, else one in FP32 that was just made, else the latest.
-std::uint32_t Whole::converted(std::uint32_t i, std::int64_t elements) const {
+/// read, else one in FP32 that was just made, rather one that not all have read, else the latest.
+Whole::Read Whole::converted(std::uint32_t i, std::int64_t elements) const {
   constexpr std::uint32_t look_ahead = 3, look_back = 64, just = 8;
   const auto end = std::min(i + look_ahead, static_cast<std::uint32_t>(flow_.ops.size()));
   for (std::uint32_t k = i; k < end; ++k) {
@@ -129,35 +160,34 @@ std::uint32_t Whole::converted(std::uint32_t i, std::int64_t elements) const {
       const FlowTensor& tensor = flow_.tensors[use.tensor];
       const bool there = tensor.producer == no_row || tensor.producer < i;
       if (there && is_autocast_type(tensor.type) && flow_.elements_of(use) == elements)
-        return use.tensor;
+        return {use.tensor, k};
     }
   }
-  std::uint32_t latest = no_row;
+  std::uint32_t latest = no_row, read = no_row;
   for (std::uint32_t k = i; k-- > (i > look_back ? i - look_back : 0);) {
     if (flow_.ops[k].phase != FlowPhase::forward) continue;
     for (const std::uint32_t t : flow_.outputs_of(flow_.ops[k])) {
-      if (flow_.tensors[t].elements != elements || !is_autocast_type(flow_.tensors[t].type))
-        continue;
+      const FlowTensor& tensor = flow_.tensors[t];
+      if (tensor.elements != elements || !is_autocast_type(tensor.type)) continue;
       if (latest == no_row) latest = t;
-      if (i - k <= just && change_.tensors[t] == DataType::fp32) return t;
+      if (i - k > just || change_.tensors[t] != DataType::fp32) continue;
+      if (last_reader_[t] >= i) return {t, no_row};
+      if (read == no_row) read = t;
     }
   }
-  return latest;
+  return {read != no_row ? read : latest, no_row};
 }
 
 /// `x.to(dtype)` that does nothing in FP32: of 16 bits it is one to FP32, of FP32 one back.
-void Whole::convert(std::uint32_t i, const FlowOp& op, std::int64_t elements) {
-  const std::uint32_t tensor = converted(i, elements);
+void Whole::convert(std::uint32_t i, std::int64_t elements) {
+  const auto [tensor, reader] = converted(i, elements);
   if (tensor == no_row) return;
-  if (change_.tensors[tensor] == DataType::fp32) {
-    plan(i, op, tensor, elements, half_);
-    close_views();
-    change_.tensors[tensor] = half_;
-    return;
-  }
-  plan(i, op, tensor, elements, DataType::fp32);
-  change_.tensors[tensor] = DataType::fp32;
-  views_.push_back(tensor);
+  const bool back = change_.tensors[tensor] == DataType::fp32;
+  const DataType to = back ? half_ : DataType::fp32;
+  plan(i, reader, tensor, elements, to);
+  change_.tensors[tensor] = to;
+  if (!back) views_.push_back(tensor);
+  went_back_ |= back;
 }
 
 void Whole::convert_before(std::uint32_t i, const FlowOp& op) {
@@ -167,14 +197,15 @@ void Whole::convert_before(std::uint32_t i, const FlowOp& op) {
     const std::int64_t elements = idle_[next_idle_].elements;
     // The others of a list have 16 bits by themselves, as what is brought to their type.
     const bool aligned = list.conversions > 0 && list.elements == elements;
-    if (!aligned && elements > 1) convert(i, op, elements);
+    if (!aligned && elements > 1) convert(i, elements);
   }
+  if (std::exchange(went_back_, false)) leave_full();
 }
 
 void Whole::lower_operands(std::uint32_t i, const FlowOp& op) {
   for (const FlowUse& use : flow_.inputs_of(op)) {
     if (change_.tensors[use.tensor] != DataType::fp32) continue;
-    plan(i, op, use.tensor, flow_.elements_of(use), half_);
+    plan(i, i, use.tensor, flow_.elements_of(use), half_);
     change_.tensors[use.tensor] = half_;
   }
 }
@@ -197,7 +228,7 @@ void Whole::forward(std::uint32_t i, const FlowOp& op) {
     lower_operands(i, op);
     type = half_, mixed = false;
   }
-  if (layer) close_views();
+  if (layer && is_half(type)) leave_full();
   if (type == DataType::unknown) type = half_;
   if (angles) type = DataType::fp32;
   const bool in_place = is_in_place(text_of(trace_, trace_.ops.name[op.op]));
@@ -211,6 +242,7 @@ void Whole::forward(std::uint32_t i, const FlowOp& op) {
   if (type == DataType::fp32 && !mixed) change_.policies[i] = CastPolicy::full;
   if (op.kind == K::softmax && asks_for_fp32(trace_, flow_, op)) type = DataType::fp32;
   set_outputs(i, op, type);
+  if (getenv("DBG")) { fprintf(stderr, "OP %u %s type %d in", i, std::string(text_of(trace_, trace_.ops.name[op.op])).c_str(), int(type)); for (auto& u : flow_.inputs_of(op)) fprintf(stderr, " %u(n%ld t%d)", u.tensor, flow_.elements_of(u), int(change_.tensors[u.tensor])); for (auto t : flow_.outputs_of(op)) fprintf(stderr, " -> %u(n%ld)", t, flow_.tensors[t].elements); fprintf(stderr, "\n"); }
 }
 
 void Whole::cast(std::uint32_t i, const FlowOp& op) {
@@ -219,6 +251,7 @@ void Whole::cast(std::uint32_t i, const FlowOp& op) {
   const DataType asked = traced == DataType::fp32 ? traced : half_;
   const DataType to = is_asked_for(trace_, flow_, op) ? asked : from;
   if (to == from) change_.removed.push_back(i);
+  if (is_half(to) && to != from) leave_full();
   set_outputs(i, op, to);
 }
 
@@ -253,6 +286,7 @@ TypeChange Whole::run() {
   }
   close_views();
   sort_casts(change_.casts);
+  if (getenv("DBG")) for (auto& c : change_.casts) fprintf(stderr, "CAST op %u %s %s n %ld to %d reader %s\n", c.op, std::string(text_of(trace_, trace_.ops.name[flow_.ops[c.op].op])).c_str(), c.after ? "after" : "before", c.elements, int(c.to), std::string(text_of(trace_, trace_.ops.name[flow_.ops[c.reader].op])).c_str());
   return std::move(change_);
 }
 
