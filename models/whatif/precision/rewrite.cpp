@@ -5,6 +5,7 @@
 #include "models/kernel/residual.h"
 #include "models/whatif/precision/attention.h"
 #include "models/whatif/precision/layers.h"
+#include "models/whatif/precision/native_norm.h"
 #include "models/whatif/precision/norm.h"
 #include "models/whatif/precision/weights.h"
 

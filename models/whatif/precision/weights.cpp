@@ -1,6 +1,7 @@
 #include "models/whatif/precision/weights.h"
 
 #include "models/kernel/residual.h"
+#include "models/kernel/work/work.h"
 
 namespace tandem {
 namespace {
@@ -18,16 +19,6 @@ DataType type_of_weights(Precision precision, DataType from) {
   return from;
 }
 
-/// Of the first list of an operation.
-double listed_elements(const OpTensors& tensors) {
-  double sum = 0;
-  for (std::size_t i = 0; i < tensors.shapes.size(); ++i) {
-    if (tensors.arguments[i] != tensors.arguments[0]) break;
-    sum += static_cast<double>(tensors.shapes[i].elements());
-  }
-  return sum;
-}
-
 }  // namespace
 
 bool retypes_weights(const TypedStep& s) {
@@ -35,18 +26,15 @@ bool retypes_weights(const TypedStep& s) {
 }
 
 void retype_lists(TypedStep& s, std::uint32_t index) {
-  const FlowOp& op = s.flow.ops[index];
-  const double elements = listed_elements(s.tensors(op.op));
-  double all_us = 0;
-  for (const std::uint32_t w : s.flow.works_of(op)) all_us += s.us(w);
-  for (const std::uint32_t w : s.flow.works_of(op)) {
+  for (const std::uint32_t w : s.flow.works_of(s.flow.ops[index])) {
     const KernelTraits& kernel = s.kernel_class(w).traits;
     const DataType from = kernel.data, to = type_of_weights(s.precision, from);
     if (row_of(kernel).loop != Loop::chunks || !is_autocast_type(from) || from == to) continue;
-    const double bytes = elements * kernel.operands * element_bytes(from);
+    const KernelWork work = kernel_work(s.kernel_class(w), s.work_context(w));
+    const double bytes = work.read_bytes + work.write_bytes;
     const double narrower = double(element_bytes(to)) / element_bytes(from);
     // A block looks up its tensor and its place in it, as one that computes the place of elements.
-    const double moving_share = bytes > 0 ? dram_us(s.c.gpu, bytes, 1) / all_us : 1;
+    const double moving_share = bytes > 0 ? dram_us(s.c.gpu, bytes, 1) / s.us(w) : 1;
     const double ratio = beside_bytes(s.c.law.ratios.strided_power, narrower, moving_share);
     s.set_time(w, carried_us(s.us(w), s.c.law.floor_us, ratio));
     s.edit.set_kernel(w, s.retyped(w, from, to));

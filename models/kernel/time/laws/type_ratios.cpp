@@ -98,9 +98,7 @@ double memory_ratio(const TypeRatios& ratios, const BytesChange& change) {
     const double moved = std::min(1.0, change.moving_share / ratios.pointwise_dram_share);
     return std::max(cycles * change.lane_cycle_share, ratio < 1 ? ratio : ratio * moved);
   };
-  const auto beside = [&](double power) {
-    return beside_bytes(power, ratio, change.moving_share);
-  };
+  const auto beside = [&](double power) { return beside_bytes(power, ratio, change.moving_share); };
   switch (change.kind) {
     case OpKind::dropout:
       if (!row.backward) ratio = bounded(ratios.random);

@@ -1,8 +1,8 @@
 #include "models/whatif/precision/types/whole.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -128,8 +128,8 @@ class Whole {
   ProductAttention attention_;
 };
 
-/// What was made in FP32 since it was asked for is read by no one behind the conversion back: traces
-/// tell tensors of one size apart by the order of operations alone.
+/// What was made in FP32 since it was asked for is read by no one behind the conversion back:
+/// traces tell tensors of one size apart by the order of operations alone.
 void Whole::close_views() {
   for (const std::uint32_t t : views_) change_.tensors[t] = half_;
   views_.clear();
@@ -141,8 +141,8 @@ void Whole::leave_full() {
   full_.clear();
 }
 
-void Whole::plan(std::uint32_t i, std::uint32_t reader, std::uint32_t tensor,
-                 std::int64_t elements, DataType to) {
+void Whole::plan(std::uint32_t i, std::uint32_t reader, std::uint32_t tensor, std::int64_t elements,
+                 DataType to) {
   const DataType from = change_.tensors[tensor];
   change_.casts.push_back({i, false, elements, from, to, false, i, no_argument});
   if (flow_.tensors[tensor].producer != no_row && reader != no_row) {
@@ -242,7 +242,16 @@ void Whole::forward(std::uint32_t i, const FlowOp& op) {
   if (type == DataType::fp32 && !mixed) change_.policies[i] = CastPolicy::full;
   if (op.kind == K::softmax && asks_for_fp32(trace_, flow_, op)) type = DataType::fp32;
   set_outputs(i, op, type);
-  if (getenv("DBG")) { fprintf(stderr, "OP %u %s type %d in", i, std::string(text_of(trace_, trace_.ops.name[op.op])).c_str(), int(type)); for (auto& u : flow_.inputs_of(op)) fprintf(stderr, " %u(n%ld t%d)", u.tensor, flow_.elements_of(u), int(change_.tensors[u.tensor])); for (auto t : flow_.outputs_of(op)) fprintf(stderr, " -> %u(n%ld)", t, flow_.tensors[t].elements); fprintf(stderr, "\n"); }
+  if (getenv("DBG")) {
+    fprintf(stderr, "OP %u %s type %d in", i,
+            std::string(text_of(trace_, trace_.ops.name[op.op])).c_str(), int(type));
+    for (auto& u : flow_.inputs_of(op))
+      fprintf(stderr, " %u(n%ld t%d)", u.tensor, flow_.elements_of(u),
+              int(change_.tensors[u.tensor]));
+    for (auto t : flow_.outputs_of(op))
+      fprintf(stderr, " -> %u(n%ld)", t, flow_.tensors[t].elements);
+    fprintf(stderr, "\n");
+  }
 }
 
 void Whole::cast(std::uint32_t i, const FlowOp& op) {
@@ -286,7 +295,12 @@ TypeChange Whole::run() {
   }
   close_views();
   sort_casts(change_.casts);
-  if (getenv("DBG")) for (auto& c : change_.casts) fprintf(stderr, "CAST op %u %s %s n %ld to %d reader %s\n", c.op, std::string(text_of(trace_, trace_.ops.name[flow_.ops[c.op].op])).c_str(), c.after ? "after" : "before", c.elements, int(c.to), std::string(text_of(trace_, trace_.ops.name[flow_.ops[c.reader].op])).c_str());
+  if (getenv("DBG"))
+    for (auto& c : change_.casts)
+      fprintf(stderr, "CAST op %u %s %s n %ld to %d reader %s\n", c.op,
+              std::string(text_of(trace_, trace_.ops.name[flow_.ops[c.op].op])).c_str(),
+              c.after ? "after" : "before", c.elements, int(c.to),
+              std::string(text_of(trace_, trace_.ops.name[flow_.ops[c.reader].op])).c_str());
   return std::move(change_);
 }
 
