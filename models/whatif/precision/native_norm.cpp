@@ -110,8 +110,14 @@ void to_native_last(TypedStep& s, std::uint32_t work, const FlowOp& op, const No
 
 bool moves_norm(const TypedStep& s, const FlowOp& op, DataType type) {
   if (op.kind != OpKind::batch_norm && op.kind != OpKind::batch_norm_backward) return false;
-  if (op.phase == FlowPhase::other || !is_whole(s.precision) || !is_half(type)) return false;
-  return is_library_kernel(s.kernel_class(s.main_work(s.flow.works_of(op))).traits);
+  if (op.phase == FlowPhase::other || !is_half(type)) return false;
+  const auto works = s.flow.works_of(op);
+  if (is_whole(s.report.from) && !is_normed_natively(s, type)) {
+    return is_native_inference(s, works) || std::any_of(works.begin(), works.end(), [&](auto w) {
+             return is_native_norm(s.kernel_class(w).traits);
+           });
+  }
+  return is_whole(s.precision) && is_library_kernel(s.kernel_class(s.main_work(works)).traits);
 }
 
 void to_native_kernels(TypedStep& s, std::uint32_t work, const FlowOp& op, const NormShape& shape,

@@ -77,6 +77,9 @@ void require_shapes(const Step& step, const Dataflow& flow) {
 TypeChange type_change(const Trace& trace, const Dataflow& flow, Precision from, Precision to,
                        std::int64_t fused_width) {
   if (is_whole(from) && is_whole(to)) return with_half(flow, half_of(to));
+  if (is_whole(from) && is_autocast(to)) {
+    return autocast_of_whole(trace, flow, half_of(to), fused_width);
+  }
   if (is_whole(from)) return without_whole(flow);
   if (is_whole(to)) return whole(trace, flow, half_of(to), fused_width);
   if (is_autocast(from) && is_autocast(to)) return with_half(flow, half_of(to));
@@ -141,14 +144,6 @@ Step with_precision(Step step, Precision to, const GpuArch& gpu, const Precision
   if (r.from == to) return step;
   require_precision(gpu, to);
   if (is_whole(to)) require_eager(step, flow, to);
-  if (is_whole(r.from) && is_autocast(to)) {  // by way of FP32, from which autocast starts
-    Step plain = with_precision(std::move(step), Precision::fp32, gpu, law, time, names, layers,
-                                host, losses, nullptr);
-    const Precision from = r.from;
-    plain = with_precision(std::move(plain), to, gpu, law, time, names, layers, host, losses, &r);
-    r.from = from;
-    return plain;
-  }
   const RetimeContext context{gpu, law, time, names, layers};
   const TypeChange change = type_change(step.trace, flow, r.from, to, fused_width(law, gpu));
   const auto scaler = gradient_scaler(flow);

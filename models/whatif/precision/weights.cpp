@@ -33,9 +33,9 @@ void retype_lists(TypedStep& s, std::uint32_t index) {
     const KernelWork work = kernel_work(s.kernel_class(w), s.work_context(w));
     const double bytes = work.read_bytes + work.write_bytes;
     const double narrower = double(element_bytes(to)) / element_bytes(from);
-    // A block looks up its tensor and its place in it, as one that computes the place of elements.
+    // What a block takes to find its tensor and place stays, as beside sums.
     const double moving_share = bytes > 0 ? dram_us(s.c.gpu, bytes, 1) / s.us(w) : 1;
-    const double ratio = beside_bytes(s.c.law.ratios.strided_power, narrower, moving_share);
+    const double ratio = beside_bytes(s.c.law.ratios.reduction_power, narrower, moving_share);
     s.set_time(w, carried_us(s.us(w), s.c.law.floor_us, ratio));
     s.edit.set_kernel(w, s.retyped(w, from, to));
     ++s.report.kernels_retyped;

@@ -1,9 +1,6 @@
 #include "models/whatif/precision/types/whole.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -31,19 +28,22 @@ bool asks_for_fp32(const Trace& trace, const Dataflow& flow, const FlowOp& op) {
   return asked;
 }
 
-/// Of the copy `op`: whether code of the user or attention by products asks for the other type, not
-/// autocast.
+bool lies_in_framework(const Trace& trace, const Dataflow& flow, std::uint32_t row) {
+  const std::uint32_t around = flow.nesting.parent[row];
+  return around != no_row && is_framework_op(text_of(trace, trace.ops.name[around]));
+}
+
+/// Of the copy `op`: whether code of the user, attention by products or what the framework does
+/// within an operation asks for the other type, not autocast. What another prediction has added
+/// stands alone.
 bool is_asked_for(const Trace& trace, const Dataflow& flow, const FlowOp& op) {
-  bool converts_alone = false;
+  bool asked = lies_in_framework(trace, flow, op.op);
   for (std::uint32_t r = op.op; r != no_row; r = flow.nesting.parent[r]) {
     const OpRow& row = op_row(text_of(trace, trace.ops.name[r]));
     if (row.is(full_inside)) return true;
-    if (row.is(converts)) {
-      const std::uint32_t around = flow.nesting.parent[r];
-      converts_alone = around == no_row || !is_framework_op(text_of(trace, trace.ops.name[around]));
-    }
+    if (row.is(converts)) asked = !lies_in_framework(trace, flow, r);
   }
-  return converts_alone;
+  return asked;
 }
 
 /// Of a layer in 16 bits: whether the call around it was handed FP32.
@@ -242,16 +242,6 @@ void Whole::forward(std::uint32_t i, const FlowOp& op) {
   if (type == DataType::fp32 && !mixed) change_.policies[i] = CastPolicy::full;
   if (op.kind == K::softmax && asks_for_fp32(trace_, flow_, op)) type = DataType::fp32;
   set_outputs(i, op, type);
-  if (getenv("DBG")) {
-    fprintf(stderr, "OP %u %s type %d in", i,
-            std::string(text_of(trace_, trace_.ops.name[op.op])).c_str(), int(type));
-    for (auto& u : flow_.inputs_of(op))
-      fprintf(stderr, " %u(n%ld t%d)", u.tensor, flow_.elements_of(u),
-              int(change_.tensors[u.tensor]));
-    for (auto t : flow_.outputs_of(op))
-      fprintf(stderr, " -> %u(n%ld)", t, flow_.tensors[t].elements);
-    fprintf(stderr, "\n");
-  }
 }
 
 void Whole::cast(std::uint32_t i, const FlowOp& op) {
@@ -295,12 +285,6 @@ TypeChange Whole::run() {
   }
   close_views();
   sort_casts(change_.casts);
-  if (getenv("DBG"))
-    for (auto& c : change_.casts)
-      fprintf(stderr, "CAST op %u %s %s n %ld to %d reader %s\n", c.op,
-              std::string(text_of(trace_, trace_.ops.name[flow_.ops[c.op].op])).c_str(),
-              c.after ? "after" : "before", c.elements, int(c.to),
-              std::string(text_of(trace_, trace_.ops.name[flow_.ops[c.reader].op])).c_str());
   return std::move(change_);
 }
 
@@ -309,6 +293,22 @@ TypeChange Whole::run() {
 TypeChange whole(const Trace& trace, const Dataflow& flow, DataType half,
                  std::int64_t fused_width) {
   return Whole(trace, flow, half, fused_width).run();
+}
+
+TypeChange autocast_of_whole(const Trace& trace, const Dataflow& flow, DataType half,
+                             std::int64_t fused_width) {
+  Dataflow plain = flow;
+  for (FlowTensor& tensor : plain.tensors) {
+    if (is_half(tensor.type)) tensor.type = DataType::fp32;
+  }
+  TypeChange change = autocast(trace, plain, half, fused_width);
+  change.old_ops = unchanged(flow).old_ops;
+  for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
+    const FlowOp& op = flow.ops[i];
+    if (is_precision_cast(flow, op)) change.removed.push_back(i);
+    if (op.phase == FlowPhase::other && is_half(change.ops[i])) change.ops[i] = DataType::fp32;
+  }
+  return change;
 }
 
 bool is_all_in_16_bits(const Trace& trace, const Dataflow& flow) {

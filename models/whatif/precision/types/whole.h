@@ -12,6 +12,10 @@ namespace tandem {
 /// autocast() says.
 TypeChange whole(const Trace& trace, const Dataflow& flow, DataType half, std::int64_t fused_width);
 
+/// From such a model to one in FP32 under autocast.
+TypeChange autocast_of_whole(const Trace& trace, const Dataflow& flow, DataType half,
+                             std::int64_t fused_width);
+
 /// Whether all layers that compute in 16 bits are handed them: autocast hands them FP32 now and
 /// then, and is first in line where it does.
 bool is_all_in_16_bits(const Trace& trace, const Dataflow& flow);
