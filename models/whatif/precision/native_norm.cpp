@@ -59,15 +59,32 @@ bool is_library_kernel(const KernelTraits& kernel) {
   }
 }
 
+/// Operands of a copy of one number a channel, from `type` to FP32.
+Operands channel_vector(std::int64_t channels, DataType type) {
+  Operands out;
+  out.has_shapes = true;
+  TensorShape shape;
+  shape.rank = 1, shape.dims[0] = channels;
+  shape.type = DataType::fp32;
+  out.tensors.add(0, shape);
+  shape.type = type;
+  out.tensors.add(1, shape);
+  return out;
+}
+
 /// The framework computes with the mean in FP32 and the inverse of the deviation.
 void insert_inference_helpers(TypedStep& s, const FlowOp& op, std::uint32_t work,
                               const NormShape& shape, DataType to) {
   const auto channels = static_cast<std::int64_t>(shape.channels);
-  const auto add = [&](LibraryUse use, DataType type, double us) {
-    s.edit.insert_before(work, s.new_kernel(op, work, s.c.names.kernel(use, type), us));
+  const auto add = [&](LibraryUse use, std::string_view name, double us) {
+    NewKernel k = s.new_kernel(op, work, s.c.names.kernel(use, to), us);
+    k.op = name;
+    k.operands = channel_vector(channels, to);
+    k.geometry = {{1, 1, 1}, {128, 1, 1}, 0, 0};
+    s.edit.insert_before(work, std::move(k));
   };
-  add(LibraryUse::cast_up, to, cast_us(s.c, channels, to, DataType::fp32));
-  add(LibraryUse::native_norm_inverse, to, s.c.law.scalar_us);
+  add(LibraryUse::cast_up, "aten::copy_", cast_us(s.c, channels, to, DataType::fp32));
+  add(LibraryUse::native_norm_inverse, "aten::reciprocal", s.c.law.scalar_us);
 }
 
 void to_native_inference(TypedStep& s, std::uint32_t work, const FlowOp& op, const NormShape& shape,
