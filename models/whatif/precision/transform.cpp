@@ -59,10 +59,11 @@ double change_memory(const TransformInput& in, const PrecisionReport& report, Re
   if (in.memory == nullptr || !in.traced.batch) return 1;
   const std::int64_t batch = *in.traced.batch;
   out.memory.before = step_memory(*in.memory, in.traced.step, batch);
-  out.memory.after = step_memory(*in.memory, out.step, batch);
-  if (out.memory.after && is_whole(report.from) != is_whole(report.to)) {
-    out.memory.after = with_weights(*out.memory.after, is_whole(report.to) ? 0.5 : 2);
+  PeakMemory held = *in.memory;
+  if (is_whole(report.from) != is_whole(report.to)) {
+    held = with_weights(std::move(held), is_whole(report.to) ? 0.5 : 2);
   }
+  out.memory.after = step_memory(std::move(held), out.step, batch);
   if (!out.memory.before || !out.memory.after) return 1;
   return peak_bytes(*out.memory.after, batch) / peak_bytes(*out.memory.before, batch);
 }
