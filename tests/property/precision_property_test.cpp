@@ -28,7 +28,7 @@ Scenario scenario(const std::string& precision) {
 
 TEST(PrecisionProperty, PlanAndTraceAgree) {
   int seen = 0;
-  for (const char* precision : {"amp", "bf16", "tf32"}) {
+  for (const char* precision : {"amp", "bf16", "tf32", "fp16w", "bf16w"}) {
     const Scenario s = scenario(precision);
     for (const DeviceWork& work : s.step.plan.works) {
       ASSERT_EQ(work.duration, s.step.trace.activities.duration[work.source]);
@@ -53,9 +53,26 @@ TEST(PrecisionProperty, EveryConvolutionIsCastAndCastBack) {
   EXPECT_EQ(report_number(find_report(s.what_ifs, "precision"), "casts_added", -1), 56 + 55 + 2);
 }
 
+// No product, convolution or optimizer is left in FP32; only the program's own conversions are
+// casts (the logits, there and back), where autocast has more.
+TEST(PrecisionProperty, WeightsOf16BitsLeaveNothingInFp32) {
+  for (const char* precision : {"fp16w", "bf16w"}) {
+    const Scenario s = scenario(precision);
+    for (const DeviceWork& work : s.step.plan.works) {
+      const KernelClass& kernel = s.step.kernels.of(work.source);
+      if (kernel.family != KernelFamily::gemm && kernel.family != KernelFamily::convolution)
+        continue;
+      EXPECT_TRUE(is_half(kernel.math))
+          << s.step.trace.strings.get(s.step.trace.activities.name[work.source]);
+    }
+    EXPECT_EQ(report_number(find_report(s.what_ifs, "precision"), "casts_added", -1), 2);
+  }
+  EXPECT_LE(scenario("bf16w").step.plan.works.size(), scenario("bf16").step.plan.works.size());
+}
+
 TEST(PrecisionProperty, KernelNamesStayKnown) {
   std::size_t unknown = 0, all = 0;
-  for (const char* precision : {"amp", "bf16"}) {
+  for (const char* precision : {"amp", "bf16", "fp16w", "bf16w"}) {
     const Scenario s = scenario(precision);
     for (const DeviceWork& work : s.step.plan.works) {
       const auto name = s.step.trace.strings.get(s.step.trace.activities.name[work.source]);
