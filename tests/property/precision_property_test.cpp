@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "models/kernel/classify/classify.h"
+#include "models/kernel/kinds.h"
 #include "sim/predict/predict.h"
 #include "sim/predict/scenario.h"
 #include "tests/source_dir/source_dir.h"
@@ -60,9 +61,10 @@ TEST(PrecisionProperty, WeightsOf16BitsLeaveNothingInFp32) {
     const Scenario s = scenario(precision);
     for (const DeviceWork& work : s.step.plan.works) {
       const KernelClass& kernel = s.step.kernels.of(work.source);
-      if (kernel.family != KernelFamily::gemm && kernel.family != KernelFamily::convolution)
-        continue;
-      EXPECT_TRUE(is_half(kernel.math))
+      const bool multiplies =
+          kernel.family == KernelFamily::gemm || kernel.family == KernelFamily::convolution;
+      if (!multiplies || row_of(kernel.traits).role != Role::main) continue;
+      EXPECT_FALSE(kernel.math == DataType::fp32 || kernel.math == DataType::tf32)
           << s.step.trace.strings.get(s.step.trace.activities.name[work.source]);
     }
     EXPECT_EQ(report_number(find_report(s.what_ifs, "precision"), "casts_added", -1), 2);

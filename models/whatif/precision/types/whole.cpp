@@ -34,9 +34,10 @@ bool lies_in_framework(const Trace& trace, const Dataflow& flow, std::uint32_t r
 }
 
 /// Of the copy `op`: whether code of the user, attention by products or what the framework does
-/// within an operation asks for the other type, not autocast. What another prediction has added
-/// stands alone.
+/// within an operation asks for the other type, not autocast. What another prediction has added is
+/// autocast's.
 bool is_asked_for(const Trace& trace, const Dataflow& flow, const FlowOp& op) {
+  if (is_added(trace.ops.external_id[op.op])) return false;
   bool asked = lies_in_framework(trace, flow, op.op);
   for (std::uint32_t r = op.op; r != no_row; r = flow.nesting.parent[r]) {
     const OpRow& row = op_row(text_of(trace, trace.ops.name[r]));
