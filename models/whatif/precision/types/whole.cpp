@@ -28,9 +28,16 @@ bool asks_for_fp32(const Trace& trace, const Dataflow& flow, const FlowOp& op) {
   return asked;
 }
 
-bool lies_in_framework(const Trace& trace, const Dataflow& flow, std::uint32_t row) {
-  const std::uint32_t around = flow.nesting.parent[row];
-  return around != no_row && is_framework_op(text_of(trace, trace.ops.name[around]));
+/// Whether the operation around `row` is one of the framework that computes: `type_as` and other
+/// spellings of a conversion do not.
+bool lies_in_computation(const Trace& trace, const Dataflow& flow, std::uint32_t row) {
+  for (std::uint32_t r = flow.nesting.parent[row]; r != no_row; r = flow.nesting.parent[r]) {
+    const std::string_view name = text_of(trace, trace.ops.name[r]);
+    if (!is_framework_op(name)) return false;
+    const OpKind kind = op_row(name).kind;
+    if (kind != K::view && kind != K::cast) return true;
+  }
+  return false;
 }
 
 /// Of the copy `op`: whether code of the user, attention by products or what the framework does
@@ -38,13 +45,13 @@ bool lies_in_framework(const Trace& trace, const Dataflow& flow, std::uint32_t r
 /// autocast's.
 bool is_asked_for(const Trace& trace, const Dataflow& flow, const FlowOp& op) {
   if (is_added(trace.ops.external_id[op.op])) return false;
-  bool asked = lies_in_framework(trace, flow, op.op);
+  bool converted = false;
   for (std::uint32_t r = op.op; r != no_row; r = flow.nesting.parent[r]) {
     const OpRow& row = op_row(text_of(trace, trace.ops.name[r]));
     if (row.is(full_inside)) return true;
-    if (row.is(converts)) asked = !lies_in_framework(trace, flow, r);
+    converted |= row.is(converts);
   }
-  return asked;
+  return lies_in_computation(trace, flow, op.op) != converted;
 }
 
 /// Of a layer in 16 bits: whether the call around it was handed FP32.
