@@ -384,7 +384,7 @@ constexpr OpRow rows[] = {
      "permute "
      "movedim squeeze unsqueeze flatten unflatten alias detach as_strided conj resolve_conj "
      "resolve_neg "
-     "broadcast_tensors type_as inductor::_reinterpret_tensor",
+     "broadcast_tensors inductor::_reinterpret_tensor",
      K::view, L::around, promote, O::same, arguments("tensor ...")},
     {"select slice narrow split split_with_sizes tensor_split unsafe_split unsafe_chunk chunk "
      "unbind",

@@ -103,8 +103,6 @@ double memory_ratio(const TypeRatios& ratios, const BytesChange& change) {
     case OpKind::dropout:
       if (!row.backward) ratio = bounded(ratios.random);
       break;
-    case OpKind::row_norm:  // sums over rows
-    case OpKind::row_norm_backward:
     case OpKind::reduction: ratio = beside(ratios.reduction_power); break;
     // Generated code computes the place of every element, and what it fuses, beside its bytes.
     case OpKind::generated: return beside(ratios.strided_power);

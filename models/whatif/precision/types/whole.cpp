@@ -28,14 +28,15 @@ bool asks_for_fp32(const Trace& trace, const Dataflow& flow, const FlowOp& op) {
   return asked;
 }
 
-/// Whether the operation around `row` is one of the framework that computes: `type_as` and other
-/// spellings of a conversion do not.
+/// Whether the operation around `row` is one of the framework that computes, be it around views:
+/// spellings of a conversion that nobody described (`type_as`) do not.
 bool lies_in_computation(const Trace& trace, const Dataflow& flow, std::uint32_t row) {
   for (std::uint32_t r = flow.nesting.parent[row]; r != no_row; r = flow.nesting.parent[r]) {
     const std::string_view name = text_of(trace, trace.ops.name[r]);
     if (!is_framework_op(name)) return false;
-    const OpKind kind = op_row(name).kind;
-    if (kind != K::view && kind != K::cast) return true;
+    const OpRow* const row_of_name = find_op(name);
+    if (row_of_name == nullptr) continue;
+    if (row_of_name->kind != K::view && row_of_name->kind != K::cast) return true;
   }
   return false;
 }
