@@ -34,6 +34,11 @@ enum class LibraryUse : std::uint8_t {
   native_norm_update,
   native_norm_transform,
   native_norm_backward,
+  native_norm_inverse,     // of the deviation, in inference
+  native_last_statistics,  // images in channels-last order
+  native_last_transform,
+  native_last_reduce,
+  native_last_backward,
   scalar_copy,  // of the gradient scaler
   scalar_product,
   scalar_inverse,

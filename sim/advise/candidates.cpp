@@ -17,6 +17,8 @@ std::optional<std::string> has_precision(const AdviceBase& base, Precision to) {
   if (!states_types(base.run.traced_step)) return {};
   const Precision from = traced_precision(base.run.traced_step);
   if (from == to) return fmt::format("the step is in {} already", to_string(from));
+  if (is_whole(from))
+    return fmt::format("weights and all else are in 16 bits ({})", to_string(from));
   const bool in_16_bits = from == Precision::amp || from == Precision::bf16;
   if (to == Precision::tf32 && in_16_bits) {
     return fmt::format("products of the step are in {}, of fewer bits", to_string(from));

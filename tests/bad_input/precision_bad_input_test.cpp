@@ -59,6 +59,26 @@ TEST(PrecisionBadInput, ATraceWithoutShapes) {
             std::string::npos);
 }
 
+// Generated kernels of a compiled step convert on their own.
+TEST(PrecisionBadInput, ACompiledStepToWeightsOf16Bits) {
+  const auto compiled = [] {
+    test::FlowMaker m;
+    m.sequence = 7;
+    m.op("CompiledFunction>aten::mm", "[[512,256],[256,256]]", R"(["float","float"])");
+    return m.step();
+  };
+  for (const Precision to : {Precision::fp16w, Precision::bf16w}) {
+    const std::string error = error_of(compiled(), to, "h200_sxm");
+    EXPECT_NE(error.find("found operations of compiled graphs, expected a trace of eager"),
+              std::string::npos)
+        << error;
+    EXPECT_NE(error.find(to_string(to)), std::string::npos);
+  }
+  EXPECT_EQ(error_of(compiled(), Precision::bf16, "h200_sxm"), "");
+  EXPECT_NE(error_of(product(), Precision::bf16w, "v100_sxm2_16gb").find("bf16w"),
+            std::string::npos);
+}
+
 std::string law_error(const std::string& name, void (*change)(Json&)) {
   Json json = read_json_file(precision_law_file);
   change(json);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "models/kernel/classify/classify.h"
+#include "models/kernel/kinds.h"
 #include "sim/predict/predict.h"
 #include "sim/predict/scenario.h"
 #include "tests/source_dir/source_dir.h"
@@ -28,7 +29,7 @@ Scenario scenario(const std::string& precision) {
 
 TEST(PrecisionProperty, PlanAndTraceAgree) {
   int seen = 0;
-  for (const char* precision : {"amp", "bf16", "tf32"}) {
+  for (const char* precision : {"amp", "bf16", "tf32", "fp16w", "bf16w"}) {
     const Scenario s = scenario(precision);
     for (const DeviceWork& work : s.step.plan.works) {
       ASSERT_EQ(work.duration, s.step.trace.activities.duration[work.source]);
@@ -53,9 +54,27 @@ TEST(PrecisionProperty, EveryConvolutionIsCastAndCastBack) {
   EXPECT_EQ(report_number(find_report(s.what_ifs, "precision"), "casts_added", -1), 56 + 55 + 2);
 }
 
+// No product, convolution or optimizer is left in FP32; only the program's own conversions are
+// casts (the logits, there and back), where autocast has more.
+TEST(PrecisionProperty, WeightsOf16BitsLeaveNothingInFp32) {
+  for (const char* precision : {"fp16w", "bf16w"}) {
+    const Scenario s = scenario(precision);
+    for (const DeviceWork& work : s.step.plan.works) {
+      const KernelClass& kernel = s.step.kernels.of(work.source);
+      const bool multiplies =
+          kernel.family == KernelFamily::gemm || kernel.family == KernelFamily::convolution;
+      if (!multiplies || row_of(kernel.traits).role != Role::main) continue;
+      EXPECT_FALSE(kernel.math == DataType::fp32 || kernel.math == DataType::tf32)
+          << s.step.trace.strings.get(s.step.trace.activities.name[work.source]);
+    }
+    EXPECT_EQ(report_number(find_report(s.what_ifs, "precision"), "casts_added", -1), 2);
+  }
+  EXPECT_LE(scenario("bf16w").step.plan.works.size(), scenario("bf16").step.plan.works.size());
+}
+
 TEST(PrecisionProperty, KernelNamesStayKnown) {
   std::size_t unknown = 0, all = 0;
-  for (const char* precision : {"amp", "bf16"}) {
+  for (const char* precision : {"amp", "bf16", "fp16w", "bf16w"}) {
     const Scenario s = scenario(precision);
     for (const DeviceWork& work : s.step.plan.works) {
       const auto name = s.step.trace.strings.get(s.step.trace.activities.name[work.source]);

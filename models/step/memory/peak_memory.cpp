@@ -371,6 +371,18 @@ std::optional<PeakMemory> step_memory(PeakMemory memory, const Step& step,
   return with_moments(std::move(memory), live_tensors(step, base_batch), base_batch);
 }
 
+PeakMemory with_weights(PeakMemory memory, double ratio) {
+  const double before = memory.kept.sum();
+  memory.kept.parameters *= ratio;
+  memory.kept.states *= ratio;
+  memory.kept.buckets *= ratio;
+  // What was measured may differ from the sum of its parts.
+  memory.kept_bytes += memory.kept.sum() - before;
+  memory.update_bytes *= ratio;
+  memory.bucket_bytes *= ratio;
+  return memory;
+}
+
 std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
                                       const DeviceMemory& device, int compute_major) {
   const Dataflow flow = dataflow(step);

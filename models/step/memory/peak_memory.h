@@ -63,6 +63,9 @@ std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
 /// of parameters stay. Nothing if the step has no shapes.
 std::optional<PeakMemory> step_memory(PeakMemory memory, const Step& step, std::int64_t base_batch);
 
+/// `memory` with parameters, gradients and states of an optimizer of `ratio` times the width.
+PeakMemory with_weights(PeakMemory memory, double ratio);
+
 /// `live`, made to pass through what was measured at one or two batches, in ascending order.
 /// Errors: InputError at `path` for points that contradict each other.
 PeakMemory through_points(const PeakMemory& live, std::span<const MemoryPoint> points,

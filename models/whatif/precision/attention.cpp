@@ -17,13 +17,14 @@ bool is_attention(OpKind kind) {
   return kind == OpKind::attention || kind == OpKind::attention_backward;
 }
 
-// Per name of an operation: whether it is attention.
+// Per name of an operation: whether it is attention; not what holds whole layers, products and all.
 std::vector<bool> attention_names(const Trace& trace) {
   std::vector<bool> seen(trace.strings.size(), false), out(trace.strings.size(), false);
   for (const StringId name : trace.ops.name) {
     if (seen[name.index()]) continue;
     seen[name.index()] = true;
-    out[name.index()] = is_attention(op_row(text_of(trace, name)).kind);
+    const OpRow& row = op_row(text_of(trace, name));
+    out[name.index()] = is_attention(row.kind) && !row.is(fast_path);
   }
   return out;
 }

@@ -10,14 +10,14 @@
 #include "models/whatif/precision/rewrite.h"
 #include "models/whatif/precision/scaler.h"
 #include "models/whatif/precision/types/types.h"
+#include "models/whatif/precision/types/whole.h"
 
 namespace tandem {
 namespace {
 
-constexpr Named<Precision> names[] = {{Precision::fp32, "fp32"},
-                                      {Precision::tf32, "tf32"},
-                                      {Precision::amp, "amp"},
-                                      {Precision::bf16, "bf16"}};
+constexpr Named<Precision> names[] = {{Precision::fp32, "fp32"},   {Precision::tf32, "tf32"},
+                                      {Precision::amp, "amp"},     {Precision::bf16, "bf16"},
+                                      {Precision::fp16w, "fp16w"}, {Precision::bf16w, "bf16w"}};
 
 /// Biases and states may have another type than the factors: the last operand is a factor. Behind
 /// it may stand what cuDNN keeps for the backward pass, bytes.
@@ -46,13 +46,17 @@ Precision detect(const Step& step, const Dataflow& flow) {
     product += sum;
     if (uses_tf32(step, flow, op)) tf32 += sum;
   }
-  if (count[1] > count[0] && count[1] >= count[2]) return Precision::amp;
-  if (count[2] > count[0]) return Precision::bf16;
+  const bool fp16 = count[1] > count[0] && count[1] >= count[2];
+  if (fp16 || count[2] > count[0]) {
+    if (is_all_in_16_bits(step.trace, flow)) return fp16 ? Precision::fp16w : Precision::bf16w;
+    return fp16 ? Precision::amp : Precision::bf16;
+  }
   return tf32 * 2 > product ? Precision::tf32 : Precision::fp32;
 }
 
 DataType half_of(Precision precision) {
-  return precision == Precision::bf16 ? DataType::bf16 : DataType::fp16;
+  const bool brain = precision == Precision::bf16 || precision == Precision::bf16w;
+  return brain ? DataType::bf16 : DataType::fp16;
 }
 
 bool is_autocast(Precision precision) {
@@ -72,10 +76,25 @@ void require_shapes(const Step& step, const Dataflow& flow) {
 
 TypeChange type_change(const Trace& trace, const Dataflow& flow, Precision from, Precision to,
                        std::int64_t fused_width) {
+  if (is_whole(from) && is_whole(to)) return with_half(flow, half_of(to));
+  if (is_whole(from) && is_autocast(to)) {
+    return autocast_of_whole(trace, flow, half_of(to), fused_width);
+  }
+  if (is_whole(from)) return without_whole(flow);
+  if (is_whole(to)) return whole(trace, flow, half_of(to), fused_width);
   if (is_autocast(from) && is_autocast(to)) return with_half(flow, half_of(to));
   if (is_autocast(from)) return without_autocast(flow);
   if (is_autocast(to)) return autocast(trace, flow, half_of(to), fused_width);
   return with_half(flow, DataType::fp16);  // no type changes, only the pipes
+}
+
+/// Errors: InputError for compiled steps, whose generated kernels convert on their own.
+void require_eager(const Step& step, const Dataflow& flow, Precision to) {
+  const bool compiled =
+      std::any_of(flow.ops.begin(), flow.ops.end(), [](const FlowOp& op) { return op.in_graph; });
+  if (!compiled) return;
+  throw InputError("trace", step.name, "operations of compiled graphs",
+                   "a trace of eager operations for --precision " + std::string(to_string(to)));
 }
 
 std::int64_t fused_width(const PrecisionLaw& law, const GpuArch& gpu) {
@@ -94,14 +113,18 @@ Precision parse_precision(std::string_view name) {
 
 void require_precision(const GpuArch& gpu, Precision precision) {
   if (precision == Precision::fp32) return;
-  const MathType math = precision == Precision::tf32   ? MathType::tf32
-                        : precision == Precision::bf16 ? MathType::bf16
-                                                       : MathType::fp16;
+  const MathType math = precision == Precision::tf32           ? MathType::tf32
+                        : half_of(precision) == DataType::bf16 ? MathType::bf16
+                                                               : MathType::fp16;
   if (tensor_fma_per_clk(gpu, math) > 0) return;
   throw InputError("command line", "--precision",
                    "\"" + std::string(to_string(precision)) + "\" on \"" + gpu.name +
                        "\", which has no tensor cores for it",
                    "a precision that the GPU has, e.g. fp32");
+}
+
+bool is_whole(Precision precision) {
+  return precision == Precision::fp16w || precision == Precision::bf16w;
 }
 
 Precision traced_precision(const Step& step) { return detect(step, dataflow(step)); }
@@ -120,6 +143,7 @@ Step with_precision(Step step, Precision to, const GpuArch& gpu, const Precision
   r.from = detect(step, flow), r.to = to;
   if (r.from == to) return step;
   require_precision(gpu, to);
+  if (is_whole(to)) require_eager(step, flow, to);
   const RetimeContext context{gpu, law, time, names, layers};
   const TypeChange change = type_change(step.trace, flow, r.from, to, fused_width(law, gpu));
   const auto scaler = gradient_scaler(flow);

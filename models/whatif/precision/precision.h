@@ -20,16 +20,20 @@
 namespace tandem {
 
 enum class Precision : std::uint8_t {
-  fp32,  // matrix products on FP32 pipes; convolutions may use TF32, the framework's default
-  tf32,  // matrix products in TF32 too
-  amp,   // autocast to FP16, gradients scaled
-  bf16,  // autocast to BF16
+  fp32,   // matrix products on FP32 pipes; convolutions may use TF32, the framework's default
+  tf32,   // matrix products in TF32 too
+  amp,    // autocast to FP16, gradients scaled
+  bf16,   // autocast to BF16
+  fp16w,  // weights and all else in FP16, without autocast
+  bf16w,  // ... in BF16
 };
 std::span<const Named<Precision>> precisions();
 std::string_view to_string(Precision precision);
-/// Errors: InputError for a name that is none of fp32, tf32, amp, bf16.
+/// Errors: InputError for a name that is none of those.
 Precision parse_precision(std::string_view name);
 
+/// Whether weights and all else have 16 bits, without autocast.
+bool is_whole(Precision precision);
 /// From the types of its matrix products and convolutions and the names of their kernels.
 Precision traced_precision(const Step& step);
 /// Errors: InputError if the GPU has no tensor cores for the precision.
@@ -50,7 +54,8 @@ struct PrecisionReport {
 
 /// The step in precision `to`. Operand types of the trace's operations change with it.
 /// `gpu`: the GPU the step was measured on.
-/// Errors: InputError if the GPU cannot compute in `to` and for traces without operand shapes.
+/// Errors: InputError if the GPU cannot compute in `to`, for traces without operand shapes, and for
+/// compiled ones to weights of 16 bits.
 Step with_precision(Step step, Precision to, const GpuArch& gpu, const PrecisionLaw& law,
                     const TimeConstants& time, const LibraryNames& names,
                     const MeasuredLayers& layers, const HostModel& host, LossList& losses,

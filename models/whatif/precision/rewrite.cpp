@@ -5,7 +5,9 @@
 #include "models/kernel/residual.h"
 #include "models/whatif/precision/attention.h"
 #include "models/whatif/precision/layers.h"
+#include "models/whatif/precision/native_norm.h"
 #include "models/whatif/precision/norm.h"
+#include "models/whatif/precision/weights.h"
 
 namespace tandem {
 namespace {
@@ -158,8 +160,14 @@ void recurrent(TypedStep& s, const FlowOp& op, DataType from, DataType to) {
 void retype(TypedStep& s, std::uint32_t index) {
   const FlowOp& op = s.flow.ops[index];
   const DataType from = s.change.old_ops[index], to = s.change.ops[index];
-  if (op.phase == FlowPhase::other || op.work_count == 0) return;
-  if (needs_matmul(s, op, from, to)) {
+  if (op.work_count == 0) return;
+  if (op.phase == FlowPhase::other) {
+    if (!retypes_weights(s)) return;
+    retype_lists(s, index);
+  }
+  if (moves_norm(s, op, to)) {
+    retype_norm(s, index, from, to);
+  } else if (needs_matmul(s, op, from, to)) {
     matmul(s, op, from, to);
   } else if (from == to || !is_autocast_type(from) || !is_autocast_type(to)) {
     if (is_autocast_type(from))

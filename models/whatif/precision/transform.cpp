@@ -55,11 +55,15 @@ TransformReport report_of(const PrecisionReport& r, double memory_ratio) {
 }
 
 /// How much the peak changes at the traced batch; 1 where it is not known.
-double change_memory(const TransformInput& in, Rewritten& out) {
+double change_memory(const TransformInput& in, const PrecisionReport& report, Rewritten& out) {
   if (in.memory == nullptr || !in.traced.batch) return 1;
   const std::int64_t batch = *in.traced.batch;
   out.memory.before = step_memory(*in.memory, in.traced.step, batch);
-  out.memory.after = step_memory(*in.memory, out.step, batch);
+  PeakMemory held = *in.memory;
+  if (is_whole(report.from) != is_whole(report.to)) {
+    held = with_weights(std::move(held), is_whole(report.to) ? 0.5 : 2);
+  }
+  out.memory.after = step_memory(std::move(held), out.step, batch);
   if (!out.memory.before || !out.memory.after) return 1;
   return peak_bytes(*out.memory.after, batch) / peak_bytes(*out.memory.before, batch);
 }
@@ -81,7 +85,7 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
                             in.libraries, in.layers, in.host, out.losses, &report);
   if (report.from != to) {
     out.changed = true;
-    memory_ratio = change_memory(in, out);
+    memory_ratio = change_memory(in, report, out);
   }
   return report_of(report, memory_ratio);
 }

@@ -8,6 +8,13 @@
 namespace tandem {
 namespace {
 
+/// Norms of rows are sums; those that compiled code leaves to the framework keep the law of bytes,
+/// which compiled pairs were scored with.
+bool sums_rows(const FlowOp& op) {
+  const bool norm = op.kind == OpKind::row_norm || op.kind == OpKind::row_norm_backward;
+  return norm && !op.in_graph;
+}
+
 /// How the operands of a new kernel lie in memory is not known.
 Operands dense(Operands operands) {
   for (TensorShape& shape : operands.tensors.shapes) {
@@ -74,9 +81,9 @@ void TypedStep::retype_operands(std::uint32_t index, DataType from, DataType to)
   }
   if (op.kind == OpKind::matmul || from == to) return;
   for (const std::uint32_t w : flow.works_of(op)) {
-    if (is_library_norm(kernel_class(w).traits) && to == DataType::bf16)
+    if (is_library_norm(kernel_class(w).traits) && is_normed_natively(*this, to))
       continue;  // named by to_native_norm
-    if (is_native_norm(kernel_class(w).traits) && to != DataType::bf16) continue;
+    if (is_native_norm(kernel_class(w).traits) && !is_normed_natively(*this, to)) continue;
     edit.set_kernel(w, retyped(w, from, to));
   }
 }
@@ -112,9 +119,10 @@ void TypedStep::memory(std::uint32_t index, double floor_us) {
   for (const std::uint32_t w : flow.works_of(op)) {
     const Loop loop = row_of(kernel_class(w).traits).loop;
     const bool strided = loop == Loop::strided || loop == Loop::strided_casting;
-    const double ratio = memory_ratio(
-        c.law.ratios, {op.kind, op_name(op.op), strided, mixed_before, change.mixed[index], before,
-                       after, moving_share, lane_cycle_share});
+    const double ratio =
+        memory_ratio(c.law.ratios, {sums_rows(op) ? OpKind::reduction : op.kind, op_name(op.op),
+                                    strided, mixed_before, change.mixed[index], before, after,
+                                    moving_share, lane_cycle_share});
     set_time(w, carried_us(us(w), floor_us, ratio));
   }
 }

@@ -20,6 +20,11 @@ double channel_us(const GpuArch& gpu, const NormShape& s, const ChannelRate& rat
          gpu.boost_clock_mhz;
 }
 
+/// Of blocks that share channels.
+double all_channels_us(const GpuArch& gpu, const NormShape& s, double sm_cycles) {
+  return sm_cycles * s.elements() / (gpu.sm_count * gpu.boost_clock_mhz);
+}
+
 std::vector<Field<ChannelRate>> channel_fields(const std::string& name, const std::string& doc) {
   using R = ChannelRate;
   return {field(name + "_block_cycles", "cycles",
@@ -115,6 +120,13 @@ std::vector<Field<NormTimes>> norm_times_fields() {
       "of an SM for a block that takes an image plane (transform, inference)",
       &N::native_plane_sm_cycles);
   add("native_update_us", "us", "kernel that updates running statistics", &N::native_update_us);
+  add("native_last_dram_share", "ratio",
+      "share of the peak DRAM rate of the framework's transform, forward and backward, of images "
+      "in "
+      "channels-last order",
+      &N::native_last_dram_share);
+  add("native_last_reduce_sm_cycles", "cycles",
+      "of an SM for an element of the sums before it, backward", &N::native_last_reduce_sm_cycles);
   add("norm_inference_dram_share", "ratio",
       "share of the peak DRAM rate of the library's inference batch norm",
       &N::inference_dram_share);
@@ -174,6 +186,20 @@ double native_transform_us(const GpuArch& gpu, const NormTimes& times, const Nor
 
 double native_backward_us(const GpuArch& gpu, const NormTimes& times, const NormShape& s) {
   return times.floor_us + channel_us(gpu, s, times.native_backward);
+}
+
+double native_last_statistics_us(const GpuArch& gpu, const NormTimes& times, const NormShape& s) {
+  return times.floor_us + all_channels_us(gpu, s, times.native_statistics.sm_cycles);
+}
+
+double native_last_reduce_us(const GpuArch& gpu, const NormTimes& times, const NormShape& s) {
+  return times.floor_us + all_channels_us(gpu, s, times.native_last_reduce_sm_cycles);
+}
+
+double native_last_transform_us(const GpuArch& gpu, const NormTimes& times, const NormShape& s,
+                                DataType type, double moved, double pointwise_floor_us) {
+  const double bytes = moved * s.elements() * element_bytes(type);
+  return pointwise_floor_us + dram_us(gpu, bytes, times.native_last_dram_share);
 }
 
 }  // namespace tandem

@@ -69,6 +69,8 @@ struct NormTimes {
   double native_transform_dram_share = 0;
   double native_plane_sm_cycles = 0;
   double native_update_us = 0;
+  double native_last_dram_share = 0;
+  double native_last_reduce_sm_cycles = 0;
   double inference_dram_share = 0;
   double inference_sm_cycles = 0;
 };
@@ -90,5 +92,13 @@ double native_statistics_us(const GpuArch& gpu, const NormTimes& times, const No
 double native_transform_us(const GpuArch& gpu, const NormTimes& times, const NormShape& shape,
                            DataType type, double pointwise_floor_us);
 double native_backward_us(const GpuArch& gpu, const NormTimes& times, const NormShape& shape);
+/// The same of images in channels-last order: blocks share channels, so no channel waits for one.
+/// Backward sums come first, then the gradient is made of the operand and what came back.
+double native_last_statistics_us(const GpuArch& gpu, const NormTimes& times,
+                                 const NormShape& shape);
+double native_last_reduce_us(const GpuArch& gpu, const NormTimes& times, const NormShape& shape);
+/// `moved`: tensors read and written, two forward and three backward.
+double native_last_transform_us(const GpuArch& gpu, const NormTimes& times, const NormShape& shape,
+                                DataType type, double moved, double pointwise_floor_us);
 
 }  // namespace tandem

@@ -81,6 +81,11 @@ double convolution_ratio(const TypeRatios& ratios, double aligned_bytes, const T
       convolution_to_half(ratios, aligned_bytes, image, weight, weight_gradient, half), from, to);
 }
 
+double beside_bytes(double power, double bytes, double moving_share) {
+  const double moving = std::pow(std::min(1.0, moving_share), power);
+  return std::pow(1 + (std::pow(bytes, power) - 1) * moving, 1 / power);
+}
+
 double memory_ratio(const TypeRatios& ratios, const BytesChange& change) {
   if (change.bytes_before <= 0 || change.bytes_after <= 0) return 1;
   const OpRow& row = op_row(change.op);
@@ -93,18 +98,14 @@ double memory_ratio(const TypeRatios& ratios, const BytesChange& change) {
     const double moved = std::min(1.0, change.moving_share / ratios.pointwise_dram_share);
     return std::max(cycles * change.lane_cycle_share, ratio < 1 ? ratio : ratio * moved);
   };
-  // time^p = moving^p + rest^p, and the rest stays what it was.
-  const auto beside_bytes = [&](double power) {
-    const double moving = std::pow(std::min(1.0, change.moving_share), power);
-    return std::pow(1 + (std::pow(ratio, power) - 1) * moving, 1 / power);
-  };
+  const auto beside = [&](double power) { return beside_bytes(power, ratio, change.moving_share); };
   switch (change.kind) {
     case OpKind::dropout:
       if (!row.backward) ratio = bounded(ratios.random);
       break;
-    case OpKind::reduction: ratio = beside_bytes(ratios.reduction_power); break;
+    case OpKind::reduction: ratio = beside(ratios.reduction_power); break;
     // Generated code computes the place of every element, and what it fuses, beside its bytes.
-    case OpKind::generated: return beside_bytes(ratios.strided_power);
+    case OpKind::generated: return beside(ratios.strided_power);
     case OpKind::pooling:
     case OpKind::pooling_backward:
     case OpKind::gather:
@@ -112,7 +113,7 @@ double memory_ratio(const TypeRatios& ratios, const BytesChange& change) {
     case OpKind::other: return 1;  // bound by their index arithmetic
     default:
       if (row.is(arithmetic)) ratio = beside_arithmetic(lane_cycles(ratios, row));
-      if (change.strided) ratio = beside_bytes(ratios.strided_power);
+      if (change.strided) ratio = beside(ratios.strided_power);
   }
   if (change.mixed_after && !change.mixed_before) ratio *= ratios.mixed_slowdown;
   if (change.mixed_before && !change.mixed_after) ratio /= ratios.mixed_slowdown;

@@ -48,6 +48,10 @@ struct BytesChange {
   /// FP32 lane for each element.
   double moving_share = 0, lane_cycle_share = 0;
 };
+/// time^power = moving^power + rest^power: `moving_share`, what moving the bytes at the DRAM's peak
+/// takes of the time before, is multiplied by `bytes`; the rest stays what it was.
+double beside_bytes(double power, double bytes, double moving_share);
+
 double memory_ratio(const TypeRatios& ratios, const BytesChange& change);
 
 }  // namespace tandem

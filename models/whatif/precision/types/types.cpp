@@ -8,88 +8,17 @@
 #include "models/whatif/precision/types/conversions.h"
 #include "models/whatif/precision/types/graph_types.h"
 #include "models/whatif/precision/types/made_types.h"
+#include "models/whatif/precision/types/rules.h"
 
 namespace tandem {
 namespace {
 
 using K = OpKind;
 
-/// Gradients of parameters and what a node hands on follow the type of the forward operation.
-bool follows_forward(OpKind kind) {
-  switch (kind) {
-    case K::pointwise:
-    case K::cast:
-    case K::fill:
-    case K::gather:
-    case K::scatter:
-    case K::other:
-    case K::optimizer: return false;
-    default: return true;
-  }
-}
-
-/// Large operands decide the type; scalars do not.
-DataType promoted(const Dataflow& flow, const FlowOp& op, const std::vector<DataType>& types,
-                  bool& mixed) {
-  DataType widest = DataType::unknown;
-  const bool first_only = op.kind == K::batch_norm || op.kind == K::batch_norm_backward;
-  for (const FlowUse& use : flow.inputs_of(op)) {
-    const DataType type = types[use.tensor];
-    if (!is_autocast_type(type) ||
-        (flow.tensors[use.tensor].elements <= 1 && widest != DataType::unknown))
-      continue;
-    if (widest == DataType::unknown) {
-      widest = type;
-      if (first_only) break;
-    } else if (type != widest) {
-      mixed = true;
-      if (type == DataType::fp32) widest = type;
-    }
-  }
-  return widest;
-}
-
-DataType traced_type(const Dataflow& flow, const FlowOp& op) {
-  for (const std::uint32_t t : flow.outputs_of(op)) {
-    if (is_autocast_type(flow.tensors[t].type)) return flow.tensors[t].type;
-  }
-  for (const FlowUse& use : flow.inputs_of(op)) {
-    if (is_autocast_type(flow.tensors[use.tensor].type)) return flow.tensors[use.tensor].type;
-  }
-  return DataType::unknown;
-}
-
-TypeChange unchanged(const Dataflow& flow) {
-  TypeChange change;
-  for (const FlowTensor& t : flow.tensors) change.tensors.push_back(t.type);
-  for (const FlowOp& op : flow.ops) {
-    change.ops.push_back(traced_type(flow, op));
-    change.policies.push_back(CastPolicy::promote);
-  }
-  change.old_ops = change.ops;
-  change.mixed.assign(flow.ops.size(), false);
-  return change;
-}
-
 /// Argument position of the activation of a layer; the others are parameters if nobody made them.
 std::uint8_t activation_argument(const FlowOp& op, std::size_t inputs) {
   const bool second = op.kind == K::cast || (op.kind == K::matmul && inputs >= 3);
   return second ? 1 : 0;
-}
-
-std::string_view op_name(const Trace& trace, const FlowOp& op) {
-  return text_of(trace, trace.ops.name[op.op]);
-}
-
-/// What a layer does inside runs in the type that autocast gives to the layer.
-CastPolicy policy_of(const Trace& trace, const Dataflow& flow, const FlowOp& op) {
-  const bool spared = !op.in_graph && fills_given_result(trace, op);
-  for (std::uint32_t r = op.op; r != no_row; r = flow.nesting.parent[r]) {
-    const std::string_view name = text_of(trace, trace.ops.name[r]);
-    if (r == op.op && spared) continue;
-    if (cast_policy(name) == CastPolicy::lower) return CastPolicy::lower;
-  }
-  return spared ? CastPolicy::promote : cast_policy(op_name(trace, op));
 }
 
 /// Softmax makes FP32 of FP16 itself; BF16 is converted before (aten/native/SoftMax.cpp).
@@ -141,23 +70,6 @@ DataType type_of_model(const Trace& trace, const Dataflow& flow, const MadeTypes
                                                 : made.latest(i, model->elements());
   }
   return DataType::unknown;
-}
-
-/// Whether sines and cosines are taken of a product of positions with rates: libraries switch
-/// autocast off where they compute rotary positions (Transformers, maybe_autocast(enabled=False)).
-/// Those are batched; a layer's product before a sine (SIREN) is one as any other.
-bool makes_angles(const Dataflow& flow, std::uint32_t i) {
-  constexpr std::uint32_t look_ahead = 4;
-  const FlowOp& op = flow.ops[i];
-  if (op.kind != K::matmul || op.phase != FlowPhase::forward) return false;
-  if (op.row == nullptr || !op.row->is(batched)) return false;
-  const auto end = std::min(i + 1 + look_ahead, static_cast<std::uint32_t>(flow.ops.size()));
-  for (std::uint32_t k = i + 1; k < end; ++k) {
-    const FlowOp& next = flow.ops[k];
-    if (next.kind == K::matmul || next.row == nullptr) return false;
-    if (next.row->is(trigonometric)) return true;
-  }
-  return false;
 }
 
 CastPolicy policy_under(const Trace& trace, const Dataflow& flow, DataType half, std::uint32_t i) {
@@ -223,7 +135,8 @@ class Autocast {
     if (const DataType joined = made_.of_parts(trace_, i); joined != DataType::unknown)
       type = joined;
     if (type == DataType::unknown) type = change_.ops[i];
-    const bool in_place = is_in_place(op_name(trace_, op)) && op.input_count > 0;
+    const bool in_place =
+        is_in_place(text_of(trace_, trace_.ops.name[op.op])) && op.input_count > 0;
     if (policy == CastPolicy::promote && in_place && op.kind != K::cast) {
       const DataType own = change_.tensors[flow_.inputs_of(op)[0].tensor];
       if (is_autocast_type(own)) type = own;
@@ -332,17 +245,8 @@ void Autocast::backward(std::uint32_t i, const FlowOp& op) {
   if (change_.ops[i] == DataType::unknown) return;
   if (op.in_graph) return in_graph(i, op);
   const auto found = forward_of_.find(op.sequence);
-  const bool known = found != forward_of_.end();
-  const bool same_kind =
-      known && (follows_forward(op.kind) || flow_.ops[found->second].kind == op.kind ||
-                flow_.ops[found->second].kind == K::pooling);
-  bool mixed = false;
   DataType type =
-      same_kind ? change_.ops[found->second] : promoted(flow_, op, change_.tensors, mixed);
-  if (!same_kind && (op.kind == K::fill || op.kind == K::cast) && op.output_count > 0) {
-    const DataType near = made_.nearby(i, flow_.tensors[flow_.outputs_of(op)[0]].elements);
-    if (near != DataType::unknown) type = near;
-  }
+      backward_type(flow_, change_, made_, i, found == forward_of_.end() ? no_row : found->second);
   if (type == DataType::unknown) type = change_.ops[i];
   set_outputs(i, op, type);
   gradients_.retype_gradients(op);
@@ -358,23 +262,8 @@ TypeChange Autocast::run() {
     }
   }
   graph_.fuse(change_.casts);
-  std::stable_sort(change_.casts.begin(), change_.casts.end(),
-                   [](const PlannedCast& a, const PlannedCast& b) {
-                     return std::pair(a.op, a.after) < std::pair(b.op, b.after);
-                   });
+  sort_casts(change_.casts);
   return std::move(change_);
-}
-
-/// A copy that does nothing but change between FP32 and 16 bits.
-bool is_precision_cast(const Dataflow& flow, const FlowOp& op) {
-  if (op.kind != K::cast || op.phase == FlowPhase::other) return false;
-  const auto inputs = flow.inputs_of(op);
-  const auto outputs = flow.outputs_of(op);
-  if (inputs.empty() || outputs.empty()) return false;
-  const DataType from = flow.tensors[inputs[0].tensor].type;
-  const DataType to = flow.tensors[outputs[0]].type;
-  return is_autocast_type(from) && is_autocast_type(to) && from != to &&
-         (is_half(from) || is_half(to));
 }
 
 }  // namespace
@@ -395,6 +284,12 @@ TypeChange without_autocast(const Dataflow& flow) {
   for (DataType& type : change.tensors) {
     if (is_half(type)) type = DataType::fp32;
   }
+  return change;
+}
+
+TypeChange without_whole(const Dataflow& flow) {
+  TypeChange change = without_autocast(flow);
+  for (DataType& type : change.ops) type = is_half(type) ? DataType::fp32 : type;
   return change;
 }
 

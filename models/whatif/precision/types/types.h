@@ -50,6 +50,8 @@ TypeChange autocast(const Trace& trace, const Dataflow& flow, DataType half,
                     std::int64_t fused_width);
 /// From autocast to FP32: all 16-bit types become FP32, casts vanish.
 TypeChange without_autocast(const Dataflow& flow);
+/// The same, and what works on weights computes in FP32, too.
+TypeChange without_whole(const Dataflow& flow);
 /// From one 16-bit type to the other.
 TypeChange with_half(const Dataflow& flow, DataType half);
 

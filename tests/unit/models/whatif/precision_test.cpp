@@ -119,7 +119,7 @@ TEST(Precision, IsThatOfMostOperationsNotOfMostOfTheTime) {
   m.op("aten::bmm", "[[64,256,256],[64,256,256]]", two_floats, "", "sgemm");
   Step step = m.step();
   step.plan.works[2].duration = from_us(1000);
-  EXPECT_EQ(traced_precision(step), Precision::bf16);
+  EXPECT_EQ(traced_precision(step), Precision::bf16w);
 }
 
 // Autocast has no say where results are given: three of five products in FP32 tell nothing.
@@ -135,7 +135,7 @@ TEST(Precision, IsNotThatOfProductsThatFillGivenResults) {
     }
     return traced_precision(m.step());
   };
-  EXPECT_EQ(detected(true), Precision::bf16);
+  EXPECT_EQ(detected(true), Precision::bf16w);
   EXPECT_EQ(detected(false), Precision::fp32);
 }
 
