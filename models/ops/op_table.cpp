@@ -382,10 +382,11 @@ constexpr OpRow rows[] = {
     // No device work.
     {"view view_as reshape _reshape_alias _unsafe_view expand expand_as t numpy_T transpose "
      "permute "
-     "movedim squeeze unsqueeze flatten unflatten alias detach as_strided conj resolve_conj "
+     "movedim squeeze unsqueeze flatten alias detach as_strided conj resolve_conj "
      "resolve_neg "
      "broadcast_tensors inductor::_reinterpret_tensor",
      K::view, L::around, promote, O::same, arguments("tensor ...")},
+    {"unflatten", K::view, L::around, promote, O::same, arguments("tensor ..."), splits_dimension},
     {"select slice narrow split split_with_sizes tensor_split unsafe_split unsafe_chunk chunk "
      "unbind",
      K::view, L::around, promote, O::same, arguments("tensor ..."), cuts},

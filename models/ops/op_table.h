@@ -161,6 +161,7 @@ enum OpFlag : std::uint64_t {
   // A whole layer in one call of inference without autocast (torch.nn.MultiheadAttention), which a
   // compiler is given piece by piece.
   fast_path = 68719476736,
+  splits_dimension = 137438953472,  // in two: what that layer's pieces begin with
 };
 
 struct OpRow {

@@ -32,7 +32,7 @@ std::uint32_t GraphFlow::from_outside(const TensorShape& shape) {
 /// Where all parts of something of that size are written, the first becomes the whole and the
 /// others are places in it.
 void GraphFlow::join(const TensorShape& shape) {
-  const std::vector<std::uint32_t> parts = parts_.take(shape);
+  const std::vector<std::uint32_t> parts = joined_.take(shape);
   for (const std::uint32_t part : parts) {
     tensors_.resize(part, part == parts.front() ? shape : TensorShape{});
     flow_.tensors[part].elements = part == parts.front() ? shape.elements() : 0;
@@ -124,7 +124,7 @@ void GraphFlow::make(FlowOp& op, std::uint32_t row, const TensorShape& shape) {
   flow_.tensors.push_back({shape.elements(), shape.type, row, 0});
   tensors_.see_new();
   tensors_[tensors_.size() - 1].shape = shape;
-  if (op.kind == OpKind::generated) parts_.see(tensors_.size() - 1, shape);
+  if (op.kind == OpKind::generated) joined_.see(tensors_.size() - 1, shape);
   ++op.output_count;
 }
 

@@ -10,7 +10,7 @@
 #include "models/kernel/classify/fused_name.h"
 #include "models/step/binding/graph_results.h"
 #include "models/step/binding/graph_tensors.h"
-#include "models/step/binding/joined_parts.h"
+#include "models/step/binding/joined_buffers.h"
 #include "models/step/binding/layer_operands.h"
 #include "models/step/binding/repeated_reads.h"
 #include "models/step/dataflow.h"
@@ -63,7 +63,7 @@ class GraphFlow {
   GraphTensors tensors_;
   GraphResults results_;
   RepeatedReads repeated_;
-  JoinedParts parts_;
+  JoinedBuffers joined_;
   std::map<std::size_t, FusedName> names_;  // of generated kernels
   LayerOperands layers_;
   /// Of operands of convolutions' gradients that these copy, by row and argument: the whole.

@@ -88,9 +88,6 @@ double GroupView::scattered_bytes() const {
   double sum = 0;
   for (const std::uint32_t i : group_.ops) {
     if (flow_op(i).kind != OpKind::scatter || input(i, 0) == no_row) continue;
-    // Neighbours of a row are added as pairs, in one instruction; a value alone is compared and
-    // swapped until no other came between.
-    if (adds_rows_together(flow_op(i))) continue;
     const FlowTensor& table = tensor(input(i, 0));
     const bool part = fills_state(i) && !adds_values(flow_op(i));
     const double values = values_of(i, 1) * element_bytes(table.type);
@@ -195,7 +192,7 @@ double GroupView::half_adds() const {
     if (flow_op(i).kind != OpKind::scatter || input(i, 0) == no_row) continue;
     // Neighbours of a row are added as pairs, in one instruction; a value alone is compared and
     // swapped until no other came between.
-    if (adds_rows_together(flow_op(i))) continue;
+    if (!flow_op(i).row->is(per_element) && adds_rows_together(flow_op(i))) continue;
     const FlowTensor& table = tensor(input(i, 0));
     if (table.type == DataType::fp16)
       sum += std::max(0.0, values_of(i, 1) - double(table.elements));

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "models/step/op_rows.h"
 #include "models/whatif/precision/kernels.h"
 #include "models/whatif/precision/rewrite.h"
 #include "models/whatif/precision/scaler.h"
@@ -131,6 +132,25 @@ Precision traced_precision(const Step& step) { return detect(step, dataflow(step
 
 bool states_types(const Step& step) { return any_operands(dataflow(step)); }
 
+/// Whether layers of attention may be one call where the step has them in pieces, or the other way
+/// round: torch.nn.MultiheadAttention is one call in inference that autocast leaves alone.
+bool calls_change(const Step& step, const Dataflow& flow, Precision from, Precision to) {
+  const auto under_autocast = [](Precision p) {
+    return p == Precision::amp || p == Precision::bf16;
+  };
+  const bool trains = std::any_of(flow.ops.begin(), flow.ops.end(),
+                                  [](const FlowOp& op) { return op.phase == FlowPhase::backward; });
+  if (trains || under_autocast(from) == under_autocast(to)) return false;
+  const OpFlag flag = under_autocast(to) ? fast_path : splits_dimension;
+  OpRows rows(step.trace);
+  const bool attends = std::any_of(flow.ops.begin(), flow.ops.end(),
+                                   [](const FlowOp& op) { return op.kind == OpKind::attention; });
+  for (const StringId name : step.trace.ops.name) {
+    if (attends && rows.of(name).is(flag)) return true;
+  }
+  return false;
+}
+
 Step with_precision(Step step, Precision to, const GpuArch& gpu, const PrecisionLaw& law,
                     const TimeConstants& time, const LibraryNames& names,
                     const MeasuredLayers& layers, const HostModel& host, LossList& losses,
@@ -146,6 +166,7 @@ Step with_precision(Step step, Precision to, const GpuArch& gpu, const Precision
   if (is_whole(to)) require_eager(step, flow, to);
   const RetimeContext context{gpu, law, time, names, layers};
   const TypeChange change = type_change(step.trace, flow, r.from, to, fused_width(law, gpu));
+  const bool one_call = calls_change(step, flow, r.from, to);
   const auto scaler = gradient_scaler(flow);
   if (to != Precision::amp) forget_scaler_wait(flow, scaler, step);
   const double gradients = gradient_elements(flow);
@@ -158,6 +179,11 @@ Step with_precision(Step step, Precision to, const GpuArch& gpu, const Precision
     if (scaler.empty()) add_gradient_scaler(context, flow, added, host, gradients, edit);
   } else {
     remove_gradient_scaler(flow, scaler, edit);
+  }
+  if (one_call) {
+    losses.add("attention_in_one_call", Severity::info,
+               "layers of attention (torch.nn.MultiheadAttention) that are one call without "
+               "autocast and pieces under it: predicted as traced, tens of percent off");
   }
   Step out = std::move(edit).finish();
   const double total = std::max(1e-9, gpu_us(out));

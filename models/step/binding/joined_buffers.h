@@ -13,7 +13,7 @@ namespace tandem {
 
 /// What is written with the strides of something larger is a part of it. The parts of a buffer
 /// follow one another, and no more is written than it holds.
-class JoinedParts {
+class JoinedBuffers {
  public:
   /// A tensor that generated code has made, of this shape.
   void see(std::uint32_t tensor, const TensorShape& shape);

@@ -1,10 +1,10 @@
-#include "models/step/binding/joined_parts.h"
+#include "models/step/binding/joined_buffers.h"
 
 #include "models/step/binding/made_tensors.h"
 
 namespace tandem {
 
-void JoinedParts::see(std::uint32_t tensor, const TensorShape& shape) {
+void JoinedBuffers::see(std::uint32_t tensor, const TensorShape& shape) {
   if (!is_slice(shape)) return;
   const std::int64_t whole = whole_elements(shape);
   Buffer& buffer = buffers_[{whole, shape.type}];
@@ -14,7 +14,7 @@ void JoinedParts::see(std::uint32_t tensor, const TensorShape& shape) {
   buffer.elements += shape.elements();
 }
 
-std::vector<std::uint32_t> JoinedParts::take(const TensorShape& shape) {
+std::vector<std::uint32_t> JoinedBuffers::take(const TensorShape& shape) {
   const auto buffer = buffers_.find({shape.elements(), shape.type});
   if (buffer == buffers_.end() || buffer->second.elements != buffer->first.first) return {};
   std::vector<std::uint32_t> parts = std::move(buffer->second.parts);
