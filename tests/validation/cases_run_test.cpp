@@ -1,4 +1,5 @@
-// The cases of the repository, run on the captures that come with it.
+// The cases of the repository, run on some of the captures that come with it, or on all of them
+// (captures.h); `tandem validate` runs all.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,8 +7,14 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "sim/core/error.h"
+#include "tests/captures.h"
 #include "tests/expect_has.h"
 #include "tests/import_files.h"
 #include "tests/source_dir/source_dir.h"
@@ -22,8 +29,21 @@ CompareOptions committed_data() {
   return {{source_path("validation/captures")}, source_path("configs")};
 }
 
+/// What lies in one folder, or belongs to one set of several, is read once for all questions.
+std::string group_of(const Case& c) { return c.folder.empty() ? c.set : c.folder; }
+
+std::vector<Case> some_cases() {
+  std::vector<Case> all = load_cases(source_path("validation/cases"));
+  std::set<std::string> groups;
+  for (const Case& c : all) groups.insert(group_of(c));
+  const auto some = test::some_of(std::vector<std::string>(groups.begin(), groups.end()), 62);
+  const std::set<std::string> chosen(some.begin(), some.end());
+  std::erase_if(all, [&](const Case& c) { return !chosen.contains(group_of(c)); });
+  return all;
+}
+
 const std::vector<CaseResult>& results() {
-  static const auto all = run_cases(load_cases(source_path("validation/cases")), committed_data());
+  static const auto all = run_cases(some_cases(), committed_data());
   return all;
 }
 
@@ -45,8 +65,15 @@ TEST(Validation, EveryCaseThatCanBeJudgedPasses) {
 TEST(Validation, TheDocumentedErrorsAreThoseOfToday) {
   std::ifstream file(source_path("docs/accuracy.md"));
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  EXPECT_EQ(text.substr(std::min(text.size(), text.find("\n## "))), "\n" + markdown_text(results()))
-      << "docs/accuracy.md is stale; it says how to write it anew";
+  std::istringstream today(markdown_text(results()));
+  std::size_t rows = 0;
+  for (std::string line; std::getline(today, line);) {
+    if (!line.starts_with("| H")) continue;
+    EXPECT_NE(text.find("\n" + line + "\n"), std::string::npos)
+        << "docs/accuracy.md is stale; it says how to write it anew: " << line;
+    ++rows;
+  }
+  EXPECT_GE(rows, 100u);
 }
 
 TEST(Validation, EveryQuestionHasDataInAClone) {

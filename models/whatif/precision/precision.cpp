@@ -64,6 +64,20 @@ bool is_autocast(Precision precision) {
   return precision == Precision::amp || precision == Precision::bf16;
 }
 
+/// Whether layers of attention may be one call where the step has them in pieces, or the other way
+/// round: torch.nn.MultiheadAttention is one call in inference that autocast leaves alone.
+bool calls_change(const Step& step, const Dataflow& flow, Precision from, Precision to) {
+  const auto trains = [](const FlowOp& op) { return op.phase == FlowPhase::backward; };
+  const auto attends = [](const FlowOp& op) { return op.kind == OpKind::attention; };
+  if (is_autocast(from) == is_autocast(to)) return false;
+  if (std::any_of(flow.ops.begin(), flow.ops.end(), trains)) return false;
+  if (std::none_of(flow.ops.begin(), flow.ops.end(), attends)) return false;
+  const OpFlag flag = is_autocast(to) ? fast_path : splits_dimension;
+  OpRows rows(step.trace);
+  return std::any_of(step.trace.ops.name.begin(), step.trace.ops.name.end(),
+                     [&](StringId name) { return rows.of(name).is(flag); });
+}
+
 bool any_operands(const Dataflow& flow) {
   return std::any_of(flow.ops.begin(), flow.ops.end(),
                      [](const FlowOp& op) { return op.input_count > 0; });
@@ -131,25 +145,6 @@ bool is_whole(Precision precision) {
 Precision traced_precision(const Step& step) { return detect(step, dataflow(step)); }
 
 bool states_types(const Step& step) { return any_operands(dataflow(step)); }
-
-/// Whether layers of attention may be one call where the step has them in pieces, or the other way
-/// round: torch.nn.MultiheadAttention is one call in inference that autocast leaves alone.
-bool calls_change(const Step& step, const Dataflow& flow, Precision from, Precision to) {
-  const auto under_autocast = [](Precision p) {
-    return p == Precision::amp || p == Precision::bf16;
-  };
-  const bool trains = std::any_of(flow.ops.begin(), flow.ops.end(),
-                                  [](const FlowOp& op) { return op.phase == FlowPhase::backward; });
-  if (trains || under_autocast(from) == under_autocast(to)) return false;
-  const OpFlag flag = under_autocast(to) ? fast_path : splits_dimension;
-  OpRows rows(step.trace);
-  const bool attends = std::any_of(flow.ops.begin(), flow.ops.end(),
-                                   [](const FlowOp& op) { return op.kind == OpKind::attention; });
-  for (const StringId name : step.trace.ops.name) {
-    if (attends && rows.of(name).is(flag)) return true;
-  }
-  return false;
-}
 
 Step with_precision(Step step, Precision to, const GpuArch& gpu, const PrecisionLaw& law,
                     const TimeConstants& time, const LibraryNames& names,
