@@ -176,7 +176,7 @@ Step with_precision(Step step, Precision to, const GpuArch& gpu, const Precision
     remove_gradient_scaler(flow, scaler, edit);
   }
   if (one_call) {
-    losses.add("attention_in_one_call", Severity::info,
+    losses.add("attention_in_one_call", Severity::warning,
                "layers of attention (torch.nn.MultiheadAttention) that are one call without "
                "autocast and pieces under it: predicted as traced, tens of percent off");
   }
