@@ -289,6 +289,18 @@ TEST(CompiledGradients, ValuesOnPlacesOfTheirOwnDoNotWait) {
   EXPECT_NEAR(us(3072) - us(1024), waiting, 0.1);
 }
 
+// Rows of 64 halves are added in pairs: 3072 of them on 1024 places would wait as lone values,
+// (3072 - 1024) x 64 x 1.75 ns = 229 us, and move a megabyte.
+TEST(CompiledGradients, NeighboursOfARowDoNotWait) {
+  FlowMaker m;
+  m.op("aten::index_add_", "[[1024,64],[],[3072],[3072,64]]",
+       R"(["c10::Half","Scalar","long int","c10::Half"])", R"(["","0","",""])");
+  CompileBench compiled;
+  const double lone = 2048 * 64 * compiled.law.generated.half_add_us;
+  EXPECT_GT(lone, 200);
+  EXPECT_LT(longest_us(compiled.compile(m.step())), 0.1 * lone);
+}
+
 // 2 Mi rows of 64 floats each are added: 8 neighbours a sector, 16 Mi sectors.
 TEST(CompiledGradients, NeighboursOfARowReachTheL2Together) {
   FlowMaker m;
