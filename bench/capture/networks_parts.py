@@ -4,6 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from networks_images import video, vision
 from networks_libraries import Applied, pictures_of, towards
 from networks_own import of_words
 from workload import ADAMW, SGD, Logits, Workload, class_loss
@@ -302,17 +303,12 @@ def mimi(batch, device, samples=48000):
     return towards(model, (torch.randn(batch, 1, samples, device=device),), (batch, 1, samples))
 
 
-def mc3(batch, device, size=112, frames=16):
-    """Clips by convolutions that see time first and later do not."""
-    from torchvision.models.video import mc3_18
-    clip = torch.randn(batch, 3, frames, size, size, device=device)
-    return Workload(mc3_18(weights=None).to(device), (clip,), class_loss(torch.randint(0, 400, (batch,), device=device)), SGD)
-
-
 PARTS = {
     "residue_pairs": residue_pairs, "tabnet": tabnet, "points": points, "integrated": integrated, "particles": particles,
     "fusion": fusion, "vivit": vivit, "imagegpt": imagegpt, "conditional_detr": conditional_detr, "patchtsmixer": patchtsmixer,
-    "clap": clap, "ctrl": ctrl, "mimi": mimi, "mc3": mc3,
-    "lamhalobotnet50ts_256": pictures_of("lamhalobotnet50ts_256", 256), "mobilenetv4_hybrid_medium": pictures_of("mobilenetv4_hybrid_medium", 224),
-    "cs3sedarknet_l": pictures_of("cs3sedarknet_l", 224), "vit_medium_patch16_gap_256": pictures_of("vit_medium_patch16_gap_256", 256),
+    "clap": clap, "ctrl": ctrl, "mimi": mimi,
+    # Clips by convolutions that see time first and later do not.
+    "mc3": video("mc3_18"),
+    "lamhalobotnet50ts_256": pictures_of("lamhalobotnet50ts_256", 256), "mobilenetv4_hybrid_medium": vision("mobilenetv4_hybrid_medium", SGD),
+    "cs3sedarknet_l": vision("cs3sedarknet_l", SGD), "vit_medium_patch16_gap_256": pictures_of("vit_medium_patch16_gap_256", 256),
 }

@@ -3,6 +3,7 @@
 // a generated step says in which memory each of them lies.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -93,6 +94,15 @@ struct Dataflow {
   }
   /// Forward and backward passes; more than one where the step adds up their gradients.
   std::uint32_t passes() const { return ops.empty() ? 1 : ops.back().pass + 1; }
+  /// Whether the step computes gradients.
+  bool trains() const {
+    return std::any_of(ops.begin(), ops.end(),
+                       [](const FlowOp& op) { return op.phase == FlowPhase::backward; });
+  }
+  /// Whether part of it ran in graphs that a compiler made.
+  bool has_graphs() const {
+    return std::any_of(ops.begin(), ops.end(), [](const FlowOp& op) { return op.in_graph; });
+  }
   /// Elements of the operand.
   std::int64_t elements_of(const FlowUse& use) const {
     return use.part > 0 ? use.part : tensors[use.tensor].elements;

@@ -400,12 +400,8 @@ void hold_lists(const Dataflow& flow, std::vector<HeldTensor>& held) {
 }  // namespace
 
 FrameLives held_by_frames(const Step& step, const Dataflow& flow) {
-  const bool trains = std::any_of(flow.ops.begin(), flow.ops.end(),
-                                  [](const FlowOp& op) { return op.phase == FlowPhase::backward; });
-  const bool compiled =
-      std::any_of(flow.ops.begin(), flow.ops.end(), [](const FlowOp& op) { return op.in_graph; });
-  if (compiled) return {};
-  FrameLives out = trains ? FrameLives{} : Frames(step, flow).take();
+  if (flow.has_graphs()) return {};
+  FrameLives out = flow.trains() ? FrameLives{} : Frames(step, flow).take();
   hold_lists(flow, out.held);
   return out;
 }

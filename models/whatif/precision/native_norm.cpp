@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "models/kernel/residual.h"
 #include "models/ops/statistics_op.h"
 
 namespace tandem {
@@ -20,34 +19,6 @@ void insert_statistics(TypedStep& s, const FlowOp& op, std::uint32_t work, Predi
   if (input != shapes.end()) input->type = type;
   s.edit.insert_before(work, std::move(k));
 }
-
-}  // namespace
-
-void to_native_norm(TypedStep& s, std::uint32_t work, const FlowOp& op, const NormShape& shape,
-                    DataType to) {
-  if (op.kind == OpKind::batch_norm_backward) {
-    s.set_time(work, native_backward_us(s.c.gpu, s.c.law.norm, shape));
-    s.edit.set_kernel(work, s.c.names.kernel(LibraryUse::native_norm_backward, to));
-    return;
-  }
-  s.set_time(work, native_transform_us(s.c.gpu, s.c.law.norm, shape, to, s.c.law.floor_us));
-  s.edit.set_kernel(work, s.c.names.kernel(LibraryUse::native_norm_transform, to));
-  insert_statistics(s, op, work, s.c.names.kernel(LibraryUse::native_norm_statistics, to),
-                    native_statistics_us(s.c.gpu, s.c.law.norm, shape), to);
-  insert_statistics(s, op, work, s.c.names.kernel(LibraryUse::native_norm_update, to),
-                    s.c.law.norm.native_update_us, to);
-}
-
-void from_native_norm(TypedStep& s, const FlowOp& op, const NormShape& shape, DataType to) {
-  const bool backward = op.kind == OpKind::batch_norm_backward;
-  const auto works = s.flow.works_of(op);
-  for (std::size_t i = 0; i + 1 < works.size(); ++i) s.edit.drop(works[i], true);
-  s.set_time(works.back(), library_norm_us(s.c.gpu, s.c.law.norm, shape, to, backward));
-  const LibraryUse use = backward ? LibraryUse::norm_backward : LibraryUse::norm_forward;
-  s.edit.set_kernel(works.back(), s.c.names.kernel(use, to));
-}
-
-namespace {
 
 bool is_library_kernel(const KernelTraits& kernel) {
   switch (kernel.kind) {
@@ -91,9 +62,7 @@ void to_native_inference(TypedStep& s, std::uint32_t work, const FlowOp& op, con
                          DataType from, DataType to) {
   const NormTimes& times = s.c.law.norm;
   if (s.kernel_class(work).traits.kind == Kind::bn_inference) {
-    const double ratio = inference_norm_us(s.c.gpu, times, shape, to) /
-                         inference_norm_us(s.c.gpu, times, shape, from);
-    s.set_time(work, carried_us(s.us(work), times.floor_us, ratio));
+    retype_inference_norm(s, work, shape, from, to);
     s.edit.set_kernel(work, s.c.names.kernel(LibraryUse::native_norm_transform, to));
   } else {
     s.set_time(work, native_last_transform_us(s.c.gpu, times, shape, to, 2, s.c.law.floor_us));
@@ -124,6 +93,30 @@ void to_native_last(TypedStep& s, std::uint32_t work, const FlowOp& op, const No
 }
 
 }  // namespace
+
+void to_native_norm(TypedStep& s, std::uint32_t work, const FlowOp& op, const NormShape& shape,
+                    DataType to) {
+  if (op.kind == OpKind::batch_norm_backward) {
+    s.set_time(work, native_backward_us(s.c.gpu, s.c.law.norm, shape));
+    s.edit.set_kernel(work, s.c.names.kernel(LibraryUse::native_norm_backward, to));
+    return;
+  }
+  s.set_time(work, native_transform_us(s.c.gpu, s.c.law.norm, shape, to, s.c.law.floor_us));
+  s.edit.set_kernel(work, s.c.names.kernel(LibraryUse::native_norm_transform, to));
+  insert_statistics(s, op, work, s.c.names.kernel(LibraryUse::native_norm_statistics, to),
+                    native_statistics_us(s.c.gpu, s.c.law.norm, shape), to);
+  insert_statistics(s, op, work, s.c.names.kernel(LibraryUse::native_norm_update, to),
+                    s.c.law.norm.native_update_us, to);
+}
+
+void from_native_norm(TypedStep& s, const FlowOp& op, const NormShape& shape, DataType to) {
+  const bool backward = op.kind == OpKind::batch_norm_backward;
+  const auto works = s.flow.works_of(op);
+  for (std::size_t i = 0; i + 1 < works.size(); ++i) s.edit.drop(works[i], true);
+  s.set_time(works.back(), library_norm_us(s.c.gpu, s.c.law.norm, shape, to, backward));
+  const LibraryUse use = backward ? LibraryUse::norm_backward : LibraryUse::norm_forward;
+  s.edit.set_kernel(works.back(), s.c.names.kernel(use, to));
+}
 
 bool moves_norm(const TypedStep& s, const FlowOp& op, DataType type) {
   if (op.kind != OpKind::batch_norm && op.kind != OpKind::batch_norm_backward) return false;
@@ -168,10 +161,7 @@ void retype_native_inference(TypedStep& s, std::uint32_t index, std::uint32_t ma
   for (const std::uint32_t w : s.flow.works_of(op)) {
     if (w != main) s.edit.drop(w, true);
   }
-  const NormShape shape = norm_shape(*image);
-  const double ratio = inference_norm_us(s.c.gpu, s.c.law.norm, shape, to) /
-                       inference_norm_us(s.c.gpu, s.c.law.norm, shape, from);
-  s.set_time(main, carried_us(s.us(main), s.c.law.norm.floor_us, ratio));
+  retype_inference_norm(s, main, norm_shape(*image), from, to);
 }
 
 }  // namespace tandem

@@ -6,18 +6,6 @@
 #include "models/whatif/precision/native_norm.h"
 
 namespace tandem {
-namespace {
-
-void retype_inference_norm(TypedStep& s, std::uint32_t work, const NormShape& shape, DataType from,
-                           DataType to) {
-  const NormTimes& times = s.c.law.norm;
-  const double ratio =
-      inference_norm_us(s.c.gpu, times, shape, to) / inference_norm_us(s.c.gpu, times, shape, from);
-  s.set_time(work, carried_us(s.us(work), times.floor_us, ratio));
-}
-
-}  // namespace
-
 bool is_native_norm(const KernelTraits& kernel) {
   return kernel.kind == Kind::bn_statistics || kernel.kind == Kind::bn_statistics_nhwc ||
          kernel.kind == Kind::bn_backward_native;
@@ -30,6 +18,14 @@ bool is_library_norm(const KernelTraits& kernel) {
 
 bool is_normed_natively(const TypedStep& s, DataType type) {
   return type == DataType::bf16 || (type == DataType::fp16 && is_whole(s.precision));
+}
+
+void retype_inference_norm(TypedStep& s, std::uint32_t work, const NormShape& shape, DataType from,
+                           DataType to) {
+  const NormTimes& times = s.c.law.norm;
+  const double ratio =
+      inference_norm_us(s.c.gpu, times, shape, to) / inference_norm_us(s.c.gpu, times, shape, from);
+  s.set_time(work, carried_us(s.us(work), times.floor_us, ratio));
 }
 
 void retype_norm(TypedStep& s, std::uint32_t index, DataType from, DataType to) {

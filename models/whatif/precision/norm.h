@@ -16,5 +16,8 @@ bool is_normed_natively(const TypedStep& s, DataType type);
 
 /// Operation `index` of the flow is a batch norm, forward or backward.
 void retype_norm(TypedStep& s, std::uint32_t index, DataType from, DataType to);
+/// An inference norm of images in the framework's order, kernel `work`: its time alone.
+void retype_inference_norm(TypedStep& s, std::uint32_t work, const NormShape& shape, DataType from,
+                           DataType to);
 
 }  // namespace tandem

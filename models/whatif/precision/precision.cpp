@@ -55,11 +55,6 @@ Precision detect(const Step& step, const Dataflow& flow) {
   return tf32 * 2 > product ? Precision::tf32 : Precision::fp32;
 }
 
-DataType half_of(Precision precision) {
-  const bool brain = precision == Precision::bf16 || precision == Precision::bf16w;
-  return brain ? DataType::bf16 : DataType::fp16;
-}
-
 bool is_autocast(Precision precision) {
   return precision == Precision::amp || precision == Precision::bf16;
 }
@@ -67,10 +62,8 @@ bool is_autocast(Precision precision) {
 /// Whether layers of attention may be one call where the step has them in pieces, or the other way
 /// round: torch.nn.MultiheadAttention is one call in inference that autocast leaves alone.
 bool calls_change(const Step& step, const Dataflow& flow, Precision from, Precision to) {
-  const auto trains = [](const FlowOp& op) { return op.phase == FlowPhase::backward; };
   const auto attends = [](const FlowOp& op) { return op.kind == OpKind::attention; };
-  if (is_autocast(from) == is_autocast(to)) return false;
-  if (std::any_of(flow.ops.begin(), flow.ops.end(), trains)) return false;
+  if (is_autocast(from) == is_autocast(to) || flow.trains()) return false;
   if (std::none_of(flow.ops.begin(), flow.ops.end(), attends)) return false;
   const OpFlag flag = is_autocast(to) ? fast_path : splits_dimension;
   OpRows rows(step.trace);
@@ -105,9 +98,7 @@ TypeChange type_change(const Trace& trace, const Dataflow& flow, Precision from,
 
 /// Errors: InputError for compiled steps, whose generated kernels convert on their own.
 void require_eager(const Step& step, const Dataflow& flow, Precision to) {
-  const bool compiled =
-      std::any_of(flow.ops.begin(), flow.ops.end(), [](const FlowOp& op) { return op.in_graph; });
-  if (!compiled) return;
+  if (!flow.has_graphs()) return;
   throw InputError("trace", step.name, "operations of compiled graphs",
                    "a trace of eager operations for --precision " + std::string(to_string(to)));
 }
@@ -140,6 +131,11 @@ void require_precision(const GpuArch& gpu, Precision precision) {
 
 bool is_whole(Precision precision) {
   return precision == Precision::fp16w || precision == Precision::bf16w;
+}
+
+DataType half_of(Precision precision) {
+  const bool brain = precision == Precision::bf16 || precision == Precision::bf16w;
+  return brain ? DataType::bf16 : DataType::fp16;
 }
 
 Precision traced_precision(const Step& step) { return detect(step, dataflow(step)); }

@@ -34,6 +34,8 @@ Precision parse_precision(std::string_view name);
 
 /// Whether weights and all else have 16 bits, without autocast.
 bool is_whole(Precision precision);
+/// The type of 16 bits that it has, for those that have one.
+DataType half_of(Precision precision);
 /// From the types of its matrix products and convolutions and the names of their kernels.
 Precision traced_precision(const Step& step);
 /// Errors: InputError if the GPU has no tensor cores for the precision.

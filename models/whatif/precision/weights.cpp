@@ -6,17 +6,8 @@
 namespace tandem {
 namespace {
 
-/// The type of weights that had `from`.
-DataType type_of_weights(Precision precision, DataType from) {
-  switch (precision) {
-    case Precision::fp16w: return DataType::fp16;
-    case Precision::bf16w: return DataType::bf16;
-    case Precision::fp32:
-    case Precision::tf32:
-    case Precision::amp:
-    case Precision::bf16: return DataType::fp32;
-  }
-  return from;
+DataType type_of_weights(Precision precision) {
+  return is_whole(precision) ? half_of(precision) : DataType::fp32;
 }
 
 }  // namespace
@@ -28,7 +19,7 @@ bool retypes_weights(const TypedStep& s) {
 void retype_lists(TypedStep& s, std::uint32_t index) {
   for (const std::uint32_t w : s.flow.works_of(s.flow.ops[index])) {
     const KernelTraits& kernel = s.kernel_class(w).traits;
-    const DataType from = kernel.data, to = type_of_weights(s.precision, from);
+    const DataType from = kernel.data, to = type_of_weights(s.precision);
     if (row_of(kernel).loop != Loop::chunks || !is_autocast_type(from) || from == to) continue;
     const KernelWork work = kernel_work(s.kernel_class(w), s.work_context(w));
     const double bytes = work.read_bytes + work.write_bytes;

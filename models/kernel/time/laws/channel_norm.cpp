@@ -20,9 +20,9 @@ double channel_us(const GpuArch& gpu, const NormShape& s, const ChannelRate& rat
          gpu.boost_clock_mhz;
 }
 
-/// Of blocks that share channels.
-double all_channels_us(const GpuArch& gpu, const NormShape& s, double sm_cycles) {
-  return sm_cycles * s.elements() / (gpu.sm_count * gpu.boost_clock_mhz);
+/// Cycles of one SM, shared by all.
+double all_sms_us(const GpuArch& gpu, double sm_cycles) {
+  return sm_cycles / (gpu.sm_count * gpu.boost_clock_mhz);
 }
 
 std::vector<Field<ChannelRate>> channel_fields(const std::string& name, const std::string& doc) {
@@ -168,7 +168,7 @@ double inference_norm_us(const GpuArch& gpu, const NormTimes& times, const NormS
   const double sm_cycles =
       std::max(times.native_plane_sm_cycles * planes, times.inference_sm_cycles * s.elements());
   return std::max(dram_us(gpu, 2 * s.elements() * element_bytes(type), times.inference_dram_share),
-                  sm_cycles / (gpu.sm_count * gpu.boost_clock_mhz));
+                  all_sms_us(gpu, sm_cycles));
 }
 
 double native_statistics_us(const GpuArch& gpu, const NormTimes& times, const NormShape& s) {
@@ -179,9 +179,8 @@ double native_transform_us(const GpuArch& gpu, const NormTimes& times, const Nor
                            DataType type, double pointwise_floor_us) {
   const double bytes = 2 * s.elements() * element_bytes(type);
   const double planes = s.elements() / std::max(1.0, s.plane);
-  return pointwise_floor_us +
-         std::max(dram_us(gpu, bytes, times.native_transform_dram_share),
-                  times.native_plane_sm_cycles * planes / (gpu.sm_count * gpu.boost_clock_mhz));
+  return pointwise_floor_us + std::max(dram_us(gpu, bytes, times.native_transform_dram_share),
+                                       all_sms_us(gpu, times.native_plane_sm_cycles * planes));
 }
 
 double native_backward_us(const GpuArch& gpu, const NormTimes& times, const NormShape& s) {
@@ -189,11 +188,11 @@ double native_backward_us(const GpuArch& gpu, const NormTimes& times, const Norm
 }
 
 double native_last_statistics_us(const GpuArch& gpu, const NormTimes& times, const NormShape& s) {
-  return times.floor_us + all_channels_us(gpu, s, times.native_statistics.sm_cycles);
+  return times.floor_us + all_sms_us(gpu, times.native_statistics.sm_cycles * s.elements());
 }
 
 double native_last_reduce_us(const GpuArch& gpu, const NormTimes& times, const NormShape& s) {
-  return times.floor_us + all_channels_us(gpu, s, times.native_last_reduce_sm_cycles);
+  return times.floor_us + all_sms_us(gpu, times.native_last_reduce_sm_cycles * s.elements());
 }
 
 double native_last_transform_us(const GpuArch& gpu, const NormTimes& times, const NormShape& s,

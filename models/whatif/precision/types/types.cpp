@@ -1,13 +1,10 @@
 #include "models/whatif/precision/types/types.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <utility>
 
-#include "models/whatif/precision/types/casts.h"
-#include "models/whatif/precision/types/conversions.h"
 #include "models/whatif/precision/types/graph_types.h"
-#include "models/whatif/precision/types/made_types.h"
+#include "models/whatif/precision/types/retyping.h"
 #include "models/whatif/precision/types/rules.h"
 
 namespace tandem {
@@ -95,18 +92,11 @@ std::vector<bool> lowered_in_graphs(const Trace& trace, const Dataflow& flow) {
 }
 
 /// What autocast makes of the types of a step.
-class Autocast {
+class Autocast : Retyping {
  public:
   Autocast(const Trace& trace, const Dataflow& flow, DataType half, std::int64_t fused_width)
-      : trace_(trace),
-        flow_(flow),
-        half_(half),
-        idle_(idle_conversions(trace, flow.nesting)),
-        graph_(flow, half, lowered_in_graphs(trace, flow)),
-        change_(unchanged(flow)),
-        made_(trace, flow, change_),
-        gradients_(trace, flow, change_),
-        attention_(trace, flow, half, fused_width, change_, gradients_, made_) {}
+      : Retyping(trace, flow, half, fused_width),
+        graph_(flow, half, lowered_in_graphs(trace, flow)) {}
 
   TypeChange run();
 
@@ -135,11 +125,8 @@ class Autocast {
     if (const DataType joined = made_.of_parts(trace_, i); joined != DataType::unknown)
       type = joined;
     if (type == DataType::unknown) type = change_.ops[i];
-    const bool in_place =
-        is_in_place(text_of(trace_, trace_.ops.name[op.op])) && op.input_count > 0;
-    if (policy == CastPolicy::promote && in_place && op.kind != K::cast) {
-      const DataType own = change_.tensors[flow_.inputs_of(op)[0].tensor];
-      if (is_autocast_type(own)) type = own;
+    if (policy == CastPolicy::promote) {
+      if (const DataType own = own_type(op); own != DataType::unknown) type = own;
     }
     if (policy == CastPolicy::promote && !(mixed && op.row->is(aligns_types))) {
       change_.mixed[i] = mixed;
@@ -162,8 +149,7 @@ class Autocast {
   /// `x.to(y.dtype)` does something once autocast makes y 16-bit. True if it does for the list that
   /// `op` joins.
   bool align_list(std::uint32_t i, const FlowOp& op) {
-    const AlignedList list = aligned_list(trace_, op, last_forward_, idle_);
-    last_forward_ = trace_.ops.begin[op.op];
+    const AlignedList list = next_list(op);
     if (list.conversions == 0 || !made_.made_in_half(i, list.elements)) return false;
     const FlowUse& use = flow_.inputs_of(op)[0];
     for (std::size_t k = 0; k < list.conversions; ++k) {
@@ -227,28 +213,14 @@ class Autocast {
 
   void backward(std::uint32_t i, const FlowOp& op);
 
-  const Trace& trace_;
-  const Dataflow& flow_;
-  DataType half_;
-  std::vector<IdleConversion> idle_;
-  std::int64_t joined_ = 0;   // elements of the latest list brought to 16 bits
-  TimePoint last_forward_{};  // begin of the forward operation before
+  std::int64_t joined_ = 0;  // elements of the latest list brought to 16 bits
   GraphTypes graph_;
-  TypeChange change_;
-  std::unordered_map<std::int64_t, std::uint32_t> forward_of_;  // sequence -> last forward op
-  MadeTypes made_;
-  GradientCasts gradients_;
-  ProductAttention attention_;
 };
 
 void Autocast::backward(std::uint32_t i, const FlowOp& op) {
   if (change_.ops[i] == DataType::unknown) return;
   if (op.in_graph) return in_graph(i, op);
-  const auto found = forward_of_.find(op.sequence);
-  DataType type =
-      backward_type(flow_, change_, made_, i, found == forward_of_.end() ? no_row : found->second);
-  if (type == DataType::unknown) type = change_.ops[i];
-  set_outputs(i, op, type);
+  set_outputs(i, op, gradient_type(i, op, change_.ops[i]));
   gradients_.retype_gradients(op);
 }
 

@@ -1,12 +1,9 @@
 #include "models/whatif/precision/types/whole.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <utility>
 
-#include "models/whatif/precision/types/casts.h"
-#include "models/whatif/precision/types/conversions.h"
-#include "models/whatif/precision/types/made_types.h"
+#include "models/whatif/precision/types/retyping.h"
 #include "models/whatif/precision/types/rules.h"
 
 namespace tandem {
@@ -77,18 +74,10 @@ std::vector<std::uint32_t> last_readers(const Dataflow& flow) {
 }
 
 /// What becomes of the types of a step whose model has 16 bits.
-class Whole {
+class Whole : Retyping {
  public:
   Whole(const Trace& trace, const Dataflow& flow, DataType half, std::int64_t fused_width)
-      : trace_(trace),
-        flow_(flow),
-        half_(half),
-        idle_(idle_conversions(trace, flow.nesting)),
-        last_reader_(last_readers(flow)),
-        change_(unchanged(flow)),
-        made_(trace, flow, change_),
-        gradients_(trace, flow, change_),
-        attention_(trace, flow, half, fused_width, change_, gradients_, made_) {
+      : Retyping(trace, flow, half, fused_width), last_reader_(last_readers(flow)) {
     for (DataType& type : change_.tensors) type = is_autocast_type(type) ? half : type;
   }
 
@@ -120,21 +109,11 @@ class Whole {
     }
   }
 
-  const Trace& trace_;
-  const Dataflow& flow_;
-  DataType half_;
-  std::vector<IdleConversion> idle_;
   std::size_t next_idle_ = 0;
-  bool went_back_ = false;            // since the operation before
-  TimePoint last_forward_{};          // begin of the forward operation before
-  std::vector<std::uint32_t> views_;  // tensors in 16 bits that are read as FP32 by now
-  std::vector<std::uint32_t> full_;   // made in FP32 since
-  std::unordered_map<std::int64_t, std::uint32_t> forward_of_;  // sequence -> last forward op
+  bool went_back_ = false;                  // since the operation before
+  std::vector<std::uint32_t> views_;        // tensors in 16 bits that are read as FP32 by now
+  std::vector<std::uint32_t> full_;         // made in FP32 since
   std::vector<std::uint32_t> last_reader_;  // per tensor: forward op; no_row: none that is known
-  TypeChange change_;
-  MadeTypes made_;
-  GradientCasts gradients_;
-  ProductAttention attention_;
 };
 
 /// What was made in FP32 since it was asked for is read by no one behind the conversion back:
@@ -200,8 +179,7 @@ void Whole::convert(std::uint32_t i, std::int64_t elements) {
 }
 
 void Whole::convert_before(std::uint32_t i, const FlowOp& op) {
-  const AlignedList list = aligned_list(trace_, op, last_forward_, idle_);
-  last_forward_ = trace_.ops.begin[op.op];
+  const AlignedList list = next_list(op);
   for (; next_idle_ < idle_.size() && idle_[next_idle_].at < last_forward_; ++next_idle_) {
     const std::int64_t elements = idle_[next_idle_].elements;
     // The others of a list have 16 bits by themselves, as what is brought to their type.
@@ -240,11 +218,7 @@ void Whole::forward(std::uint32_t i, const FlowOp& op) {
   if (layer && is_half(type)) leave_full();
   if (type == DataType::unknown) type = half_;
   if (angles) type = DataType::fp32;
-  const bool in_place = is_in_place(text_of(trace_, trace_.ops.name[op.op]));
-  if (in_place && op.input_count > 0 && op.kind != K::cast) {
-    const DataType own = change_.tensors[flow_.inputs_of(op)[0].tensor];
-    if (is_autocast_type(own)) type = own;
-  }
+  if (const DataType own = own_type(op); own != DataType::unknown) type = own;
   change_.mixed[i] = mixed;
   if (mixed) gradients_.promoted_gradients(i, op);
   // What it reads is a copy in FP32 of what others read in 16 bits.
@@ -265,9 +239,8 @@ void Whole::cast(std::uint32_t i, const FlowOp& op) {
 
 void Whole::backward(std::uint32_t i, const FlowOp& op) {
   if (change_.ops[i] == DataType::unknown) return;
-  const auto found = forward_of_.find(op.sequence);
-  const std::uint32_t forward = found == forward_of_.end() ? no_row : found->second;
   if (is_precision_cast(flow_, op)) {
+    const std::uint32_t forward = forward_of(op);
     const bool stays = forward != no_row && is_precision_cast(flow_, flow_.ops[forward]) &&
                        !std::binary_search(change_.removed.begin(), change_.removed.end(), forward);
     if (!stays) change_.removed.push_back(i);
@@ -275,9 +248,7 @@ void Whole::backward(std::uint32_t i, const FlowOp& op) {
                               : change_.tensors[flow_.inputs_of(op)[0].tensor];
     return set_outputs(i, op, to);
   }
-  DataType type = backward_type(flow_, change_, made_, i, forward);
-  if (type == DataType::unknown) type = half_;
-  set_outputs(i, op, type);
+  set_outputs(i, op, gradient_type(i, op, half_));
   gradients_.retype_gradients(op);
 }
 
