@@ -452,11 +452,14 @@ std::vector<MemoryMoment> live_tensors(const Step& step, std::int64_t batch) {
   return live_tensors(step, flow, BatchOps(step.trace, flow.nesting, items), items);
 }
 
-std::vector<MemoryMoment> compiled_tensors(const Step& step, std::int64_t batch, Saving saving) {
+std::vector<MemoryMoment> compiled_tensors(const Step& step, const Dataflow& flow,
+                                           std::int64_t batch, Saving saving,
+                                           std::span<const Life> added) {
   const std::int64_t items = std::max<std::int64_t>(batch, 1);
-  const Dataflow flow = dataflow(step);
   const BatchOps ops(step.trace, flow.nesting, items);
-  return moments_of(step, flow, Lives(step, flow, ops, items).compiled(saving));
+  std::vector<Life> lives = Lives(step, flow, ops, items).compiled(saving);
+  lives.insert(lives.end(), added.begin(), added.end());
+  return moments_of(step, flow, std::move(lives));
 }
 
 }  // namespace tandem

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "models/memory/compiled_lives.h"
@@ -42,7 +43,10 @@ std::vector<MemoryMoment> live_tensors(const Step& step, std::int64_t batch);
 std::vector<MemoryMoment> live_tensors(const Step& step, const Dataflow& flow, const BatchOps& ops,
                                        std::int64_t batch);
 
-/// The same of an eager step as a compiler would run its operations.
-std::vector<MemoryMoment> compiled_tensors(const Step& step, std::int64_t batch, Saving saving);
+/// The same of an eager step, whose data flow is `flow`, as a compiler would run its operations;
+/// `added`: what those hold besides then.
+std::vector<MemoryMoment> compiled_tensors(const Step& step, const Dataflow& flow,
+                                           std::int64_t batch, Saving saving,
+                                           std::span<const Life> added = {});
 
 }  // namespace tandem

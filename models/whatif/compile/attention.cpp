@@ -119,6 +119,30 @@ double masked_ratio(const KernelContext& context, const FlowOp& op) {
   return half ? context.law.masked_ratio : context.law.masked_fp32_ratio;
 }
 
+/// Of attention by products, in place of what fused attention holds.
+struct ProductBytes {
+  ProductBytes(const AttentionShape& s, bool is_half)
+      : scores(double(s.heads) * double(s.queries) * double(s.keys)),
+        operands(double(s.heads) * double(s.queries + 2 * s.keys) * double(s.width)),
+        drops_out(s.drops_out),
+        half(is_half) {}
+  /// For the backward pass.
+  double saved() const {
+    if (!drops_out) return scores * wide;
+    return scores * (half ? wide + truth : 2 * wide + truth);
+  }
+  /// While one of its operations runs.
+  double at_work() const { return scores * wide + (half ? operands * wide : 0); }
+
+  static constexpr double wide = 4, truth = 1;  // bytes of an FP32 element, of one of a mask
+  double scores, operands;                      // elements
+  bool drops_out, half;
+};
+
+std::uint32_t row_of(const Dataflow& flow, const FlowOp& op) {
+  return static_cast<std::uint32_t>(&op - flow.ops.data());
+}
+
 std::vector<ExtraKernel> attention_by_products(const KernelContext& context,
                                                const AttentionStyle& style, const FlowOp& op) {
   const OpTensors& in = operands_of(context.step.trace, op.op).tensors;
@@ -199,6 +223,26 @@ AttentionWays attention_ways(const KernelContext& context, const AttentionStyle&
   for (const ExtraKernel& k : ways.products) ways.math_us += k.us;
   if (ways.products.empty()) ways.math_us = ways.keep_us;
   return ways;
+}
+
+std::vector<Life> product_lives(const Step& step, const Dataflow& flow, AttentionPath asked) {
+  const AttentionStyle style = attention_style(step, flow);
+  std::vector<Life> lives;
+  for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
+    const FlowOp& op = flow.ops[i];
+    const FlowOp* forward = forward_attention(flow, op);
+    if (forward == nullptr) continue;
+    const AttentionPath path = asked == AttentionPath::automatic
+                                   ? attention_path(step.trace, flow, style, op)
+                                   : asked;
+    const auto shape = attention_shape_of(step.trace, *forward);
+    if (path != AttentionPath::math || !shape) continue;
+    const TensorShape* q = operands_of(step.trace, forward->op).tensors.at(0);
+    const ProductBytes bytes(*shape, q != nullptr && is_half(q->type));
+    lives.push_back({i, i, {0, bytes.at_work()}});
+    if (&op != forward) lives.push_back({row_of(flow, *forward), i, {0, bytes.saved()}});
+  }
+  return lives;
 }
 
 }  // namespace tandem

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "models/kernel/work/gemm_shape.h"
+#include "models/memory/lives.h"
 #include "models/whatif/compile/kernels.h"
 #include "sim/core/named.h"
 
@@ -67,5 +68,12 @@ struct AttentionWays {
 };
 AttentionWays attention_ways(const KernelContext& context, const AttentionStyle& style,
                              const FlowOp& op);
+
+/// What attention by products holds beside what fused attention does, by operation of `flow`. To
+/// train: the scores in FP32, with dropout also a byte of its mask for each; and in FP32 what
+/// dropout leaves of the rows of softmax, which the products of the backward pass read (in 16 bits
+/// they are made again from the scores). At work: scores, and operands of 16 bits in FP32.
+/// `asked`: the way of all operations, or automatic.
+std::vector<Life> product_lives(const Step& step, const Dataflow& flow, AttentionPath asked);
 
 }  // namespace tandem

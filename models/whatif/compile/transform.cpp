@@ -94,9 +94,13 @@ TransformReport report_of(JitReport&& r, const std::string& compiler, std::strin
 }
 
 /// `memory` with what a step of `items` items, still eager, holds once compiled.
-PeakMemory compiled_peak(PeakMemory memory, const Step& step, std::int64_t items) {
-  memory.moments = item_moments(compiled_tensors(step, items, Saving::cheapest), items,
-                                {memory.kept_bytes, memory.kept_item_bytes}, memory.update_bytes);
+PeakMemory compiled_peak(PeakMemory memory, const Step& step, std::int64_t items,
+                         AttentionPath attention) {
+  const Dataflow flow = dataflow(step);
+  const std::vector<Life> products = product_lives(step, flow, attention);
+  memory.moments =
+      item_moments(compiled_tensors(step, flow, items, Saving::cheapest, products), items,
+                   {memory.kept_bytes, memory.kept_item_bytes}, memory.update_bytes);
   return memory;
 }
 
@@ -105,8 +109,8 @@ PeakMemory compiled_peak(PeakMemory memory, const Step& step, std::int64_t items
 void change_known_memory(const TransformInput& in, const JitOptions& options, Rewritten& out) {
   out.memory.kept = options.compiler == Compiler::xla ? KeptMemory::least : KeptMemory::compiled;
   if (!out.memory.after || in.memory == nullptr || !in.traced.batch) return;
-  out.memory.before = compiled_peak(*in.memory, in.traced.step, *in.traced.batch);
-  out.memory.after = compiled_peak(*in.memory, out.step, *in.traced.batch);
+  out.memory.before = compiled_peak(*in.memory, in.traced.step, *in.traced.batch, options.attention);
+  out.memory.after = compiled_peak(*in.memory, out.step, *in.traced.batch, options.attention);
 }
 
 /// What `out.step`, which is still eager, holds once compiled. False where that is not known.
@@ -121,7 +125,7 @@ bool change_memory(const TransformInput& in, const JitOptions& options, Rewritte
   const std::int64_t now =
       in.asked.has("batch") ? parse_count("batch", in.asked.get("batch")) : traced;
   out.memory.before = step_memory(*in.memory, in.traced.step, traced);
-  PeakMemory after = compiled_peak(*in.memory, out.step, now);
+  PeakMemory after = compiled_peak(*in.memory, out.step, now, options.attention);
   if (!out.memory.before || after.moments.empty()) return false;
   out.memory.after = std::move(after);
   return true;

@@ -226,7 +226,7 @@ TEST(StepMemory, TokensAsManyAsALayerIsWideGrow) {
 TEST(StepMemory, CompiledChainsHoldWhatTheyReadAndWrite) {
   test::FlowMaker m;
   for (int i = 0; i < 5; ++i) m.op("aten::tanh", "[[8,1024]]", R"(["float"])");
-  const auto live = compiled_tensors(m.step(), 8, Saving::cheapest);
+  const auto live = compiled_tensors(m.step(), dataflow(m.step()), 8, Saving::cheapest);
   ASSERT_EQ(live.size(), 1U);
   EXPECT_EQ(live[0].growing_bytes, 2 * 32768);
 }
@@ -240,7 +240,7 @@ TEST(StepMemory, CompiledCodeOverwritesWhatNobodyNeeds) {
     m.op("aten::linear>aten::mm", "[[8,16],[16,1024]]", R"(["float","float"])");
     m.op("aten::tanh", "[[8,1024]]", R"(["float"])");
     const Step step = m.step();
-    return worst_bytes(compiled ? compiled_tensors(step, 8, Saving::cheapest)
+    return worst_bytes(compiled ? compiled_tensors(step, dataflow(step), 8, Saving::cheapest)
                                 : live_tensors(step, 8));
   };
   EXPECT_EQ(growing(false), 512 + 2 * 32768);

@@ -109,7 +109,7 @@ TEST(Workspace, OfTwoProductsTheLargerOne) {
 TEST(Workspace, ACompilerTurnsImagesAndLeavesLines) {
   const auto peak = [](std::string_view layer) {
     const Step step = convolution({{to_nhwc, {32, 1, 2}}, {product, {8, 1, 1}}}, layer);
-    const auto moments = compiled_tensors(step, 2, Saving::cheapest);
+    const auto moments = compiled_tensors(step, dataflow(step), 2, Saving::cheapest);
     return moments.empty() ? 0 : moments.back().bytes();
   };
   const double lines = peak("[[2,32,1024],[32,32,9]]");
