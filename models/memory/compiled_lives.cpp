@@ -22,6 +22,7 @@ struct Value {
   bool pinned = false;            // cannot be computed again
   bool inside = false;            // of a kernel: never in memory in its own pass
   bool saved = false;             // for the backward pass
+  bool late = false;              // a gradient that is made when all else of its pass has run
   std::vector<std::uint32_t> readers = {};
   std::int64_t overwritten = -1;                       // by this operation, in place
   std::int64_t last_forward = -1, last_backward = -1;  // reader, also through values inside kernels
@@ -72,6 +73,10 @@ class Compiled {
   std::int64_t cost_of(std::uint32_t n) const;
   void find_saved();
   void find_last_readers();
+  std::vector<std::uint32_t> makers_of(const Value& v) const;
+  std::uint32_t end_of_pass(std::uint32_t op) const;
+  void make_late(Value& gradient);
+  void find_late_gradients();
   std::int64_t last_of(const Value& v) const;
   void take_place(const Value& v, std::vector<std::int64_t>& last) const;
   std::vector<Life> add_up() const;
@@ -281,6 +286,71 @@ void Compiled::find_last_readers() {
   }
 }
 
+/// The operation that makes a value, and those before it of which nothing else is read.
+std::vector<std::uint32_t> Compiled::makers_of(const Value& v) const {
+  std::vector<std::uint32_t> makers{v.producer};
+  for (std::size_t k = 0; k < makers.size(); ++k) {
+    for (const std::uint32_t n : inputs_[makers[k]]) {
+      const Value& input = values_[n];
+      const bool alone = input.producer != none && input.readers.size() == 1 &&
+                         ops_[input.producer].phase == GraphPhase::backward &&
+                         outputs_[input.producer].size() == 1;
+      if (alone) makers.push_back(input.producer);
+    }
+  }
+  return makers;
+}
+
+/// The last operation of the backward pass that `op` is of.
+std::uint32_t Compiled::end_of_pass(std::uint32_t op) const {
+  auto end = static_cast<std::uint32_t>(ops_.size()) - 1;
+  while (end > op && (ops_[end].phase != GraphPhase::backward || ops_[end].pass != ops_[op].pass)) {
+    --end;
+  }
+  return end;
+}
+
+/// Where the gradient is larger than what its operations are the last to read.
+void Compiled::make_late(Value& gradient) {
+  const std::vector<std::uint32_t> makers = makers_of(gradient);
+  std::vector<std::uint32_t> kept;
+  std::int64_t bytes = 0;
+  for (const std::uint32_t op : makers) {
+    for (const std::uint32_t n : inputs_[op]) {
+      const Value& input = values_[n];
+      const bool between = std::find(makers.begin(), makers.end(), input.producer) != makers.end();
+      if (between || input.last_backward != op) continue;
+      kept.push_back(n);
+      bytes += input.bytes;
+    }
+  }
+  if (storages_[gradient.storage].bytes.bytes() <= double(bytes)) return;
+  gradient.late = true;
+  gradient.first = end_of_pass(gradient.producer);
+  for (const std::uint32_t n : kept) values_[n].last_backward = gradient.first;
+  for (const std::uint32_t op : makers) {
+    for (const std::uint32_t n : outputs_[op]) {
+      if (&values_[n] != &gradient) values_[n].bytes = 0;
+    }
+  }
+}
+
+/// Gradients of parameters that nothing of their pass reads wait for its end where that takes less
+/// memory than to make them at once (TorchInductor orders kernels for the least peak:
+/// torch/_inductor/memory.py, reorder_for_peak_memory). Library kernels that make a gradient beside
+/// another result do not wait.
+void Compiled::find_late_gradients() {
+  for (std::size_t n = values_.size(); n-- > 0;) {
+    Value& v = values_[n];
+    const bool made = v.producer != none && ops_[v.producer].phase == GraphPhase::backward;
+    if (!made || !storages_[v.storage].gradient || outputs_[v.producer].size() != 1) continue;
+    const bool read = std::any_of(v.readers.begin(), v.readers.end(), [&](std::uint32_t r) {
+      return ops_[r].phase == GraphPhase::backward;
+    });
+    if (!read && v.overwritten < 0) make_late(v);
+  }
+}
+
 /// The operation that needs it last in memory; -1: it is never there.
 std::int64_t Compiled::last_of(const Value& v) const {
   if (v.bytes == 0) return -1;
@@ -349,6 +419,7 @@ void Compiled::find_kept() {
   if (saving_ == Saving::cheapest) keep_far_readers();
   find_saved();
   find_last_readers();
+  if (saving_ == Saving::cheapest) find_late_gradients();
 }
 
 std::vector<Life> Compiled::lives() {

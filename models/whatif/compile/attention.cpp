@@ -232,9 +232,8 @@ std::vector<Life> product_lives(const Step& step, const Dataflow& flow, Attentio
     const FlowOp& op = flow.ops[i];
     const FlowOp* forward = forward_attention(flow, op);
     if (forward == nullptr) continue;
-    const AttentionPath path = asked == AttentionPath::automatic
-                                   ? attention_path(step.trace, flow, style, op)
-                                   : asked;
+    const AttentionPath path =
+        asked == AttentionPath::automatic ? attention_path(step.trace, flow, style, op) : asked;
     const auto shape = attention_shape_of(step.trace, *forward);
     if (path != AttentionPath::math || !shape) continue;
     const TensorShape* q = operands_of(step.trace, forward->op).tensors.at(0);

@@ -109,7 +109,8 @@ PeakMemory compiled_peak(PeakMemory memory, const Step& step, std::int64_t items
 void change_known_memory(const TransformInput& in, const JitOptions& options, Rewritten& out) {
   out.memory.kept = options.compiler == Compiler::xla ? KeptMemory::least : KeptMemory::compiled;
   if (!out.memory.after || in.memory == nullptr || !in.traced.batch) return;
-  out.memory.before = compiled_peak(*in.memory, in.traced.step, *in.traced.batch, options.attention);
+  out.memory.before =
+      compiled_peak(*in.memory, in.traced.step, *in.traced.batch, options.attention);
   out.memory.after = compiled_peak(*in.memory, out.step, *in.traced.batch, options.attention);
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
 #include <vector>
 
 namespace tandem {
@@ -73,6 +74,31 @@ TEST(CompiledLives, EndWithTheirPass) {
   };
   EXPECT_EQ(last_of_product(1), 1U);
   EXPECT_EQ(last_of_product(0), 4U);  // one graph: one kernel makes 1 and adds 3
+}
+
+// A product makes 0. Of the backward pass one product makes the gradient 1 of a parameter of it,
+// one makes 2 and one reads that. Where the gradient (1000) is larger than what its product is the
+// last to read, it waits for the end of the pass, and so does what it is made of; else it is made
+// at once.
+TEST(CompiledLives, GradientsWaitWhereThatTakesLess) {
+  const auto gradient_and_operand = [](double operand_bytes) {
+    const OpRow& mm = op_row("aten::mm");
+    const GraphPhase f = GraphPhase::forward, b = GraphPhase::backward;
+    const std::vector<GraphOp> ops{
+        {&mm, f, {}, {{0}}}, {&mm, b, {0}, {{1}}}, {&mm, b, {}, {{2}}}, {&mm, b, {2}, {}}};
+    std::vector<GraphStorage> storages(3);
+    storages[0].bytes.fixed_bytes = operand_bytes;
+    storages[1] = {{1000, 0}, true};
+    storages[2].bytes.fixed_bytes = 500;
+    std::uint32_t made = 0, needed = 0;
+    for (const Life& life : compiled_lives(ops, storages, Saving::cheapest)) {
+      if (life.bytes.fixed_bytes == 1000) made = life.first;
+      if (life.bytes.fixed_bytes == operand_bytes) needed = life.last;
+    }
+    return std::pair(made, needed);
+  };
+  EXPECT_EQ(gradient_and_operand(100), std::pair(3U, 3U));
+  EXPECT_EQ(gradient_and_operand(2000), std::pair(1U, 1U));
 }
 
 // What a library kernel of the backward pass reads is in memory anyway.

@@ -66,6 +66,49 @@ TEST(CompiledAttention, ProductsOfScoresFollowTheProgramToTf32) {
   EXPECT_EQ(products("ampere_sgemm_64x64_tn"), (std::pair<std::size_t, std::size_t>{2, 0}));
 }
 
+// 2 x 4 x 128 x 128 scores are 131,072. At work they are there in FP32, and queries, keys and
+// values (3 x 65,536 in 16 bits) as well: 4 x (131,072 + 196,608) bytes.
+TEST(CompiledAttention, ProductsHoldScoresAndWidenedOperands) {
+  const Step step = text_encoder(scaled);
+  const Dataflow flow = dataflow(step);
+  const std::vector<Life> lives = product_lives(step, flow, AttentionPath::automatic);
+  ASSERT_EQ(lives.size(), 1U);
+  EXPECT_EQ(lives[0].first, lives[0].last);
+  EXPECT_EQ(lives[0].bytes.growing_bytes, 4 * (131072 + 196608));
+  EXPECT_TRUE(product_lives(step, flow, AttentionPath::keep).empty());
+}
+
+// For the backward pass: the scores in FP32 without dropout, 4 bytes each; with it a byte of its
+// mask, and of FP32 operands what it leaves of the rows of softmax, another 4.
+TEST(CompiledAttention, ProductsKeepScoresAndWhatDropoutLeft) {
+  const auto kept = [](const std::string& type, const std::string& dropped) {
+    const std::string three = type + "," + type + "," + type;
+    const std::string dims = "[[2,4,128,64],[2,4,128,64],[2,4,128,64],[],[],[],[],[]]";
+    FlowMaker m;
+    m.sequence = 1;
+    m.op("aten::_scaled_dot_product_efficient_attention", dims,
+         "[" + three + R"(,"","Scalar","Scalar","Scalar","Scalar"])",
+         R"(["","","","","True",")" + dropped + R"(","False","0.125"])",
+         "fmha_cutlassF_f32_aligned_64x64_rf_sm80");
+    m.thread = 1;
+    m.op(
+        "autograd::engine::evaluate_function: ScaledDotProductEfficientAttentionBackward0>"
+        "aten::_scaled_dot_product_efficient_attention_backward",
+        "[[2,4,128,64],[2,4,128,64],[2,4,128,64],[2,4,128,64]]", "[" + three + "," + type + "]", "",
+        "fmha_cutlassB_f32_aligned_64x64_rf_sm80");
+    const Step step = m.step();
+    double bytes = 0;
+    for (const Life& life : product_lives(step, dataflow(step), AttentionPath::math)) {
+      if (life.first < life.last) bytes += life.bytes.growing_bytes;
+    }
+    return bytes / 131072;
+  };
+  EXPECT_EQ(kept(R"("float")", "0."), 4);
+  EXPECT_EQ(kept(R"("float")", "0.1"), 9);
+  EXPECT_EQ(kept(R"("c10::Half")", "0."), 4);
+  EXPECT_EQ(kept(R"("c10::Half")", "0.1"), 5);
+}
+
 TEST(CompiledAttention, CausalAttentionReadsAMask) {
   CompileBench s;
   const Step out = s.compile(text_encoder(R"(["","","","","0.","True","0.125","False"])"));
