@@ -1,0 +1,50 @@
+// What torch.optim calls to update parameters, by the kind of optimizer and the way it goes over
+// its tensors: one operation of lists after the other (foreach), or one that does all (fused).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "models/ops/list_ops.h"
+
+namespace tandem {
+
+enum class UpdateRule : std::uint8_t { sgd, adam, adamw };
+std::string_view to_string(UpdateRule rule);
+
+enum class UpdateWay : std::uint8_t { foreach, fused };
+std::string_view to_string(UpdateWay way);
+
+/// One optimizer of torch.optim with what of its options decides about kernels.
+struct UpdateRecipe {
+  UpdateRule rule = UpdateRule::sgd;
+  bool decay = false;     // of the weights: added to gradients, or (AdamW) taken off the parameters
+  bool momentum = false;  // of SGD
+  bool nesterov = false;  // ... ahead of the step
+  bool maxima = false;    // of Adam: amsgrad
+  friend bool operator==(const UpdateRecipe&, const UpdateRecipe&) = default;
+};
+
+/// One call of a list operation.
+struct ListCall {
+  ListOp op = ListOp::other;
+  int lists = 1;
+  int accesses = 2;
+  bool numbers = false;
+  bool counters =
+      false;  // on the numbers of steps, one a tensor, which fused Adam keeps on the GPU
+};
+
+/// All recipes that are known, those with more calls first.
+std::vector<UpdateRecipe> update_recipes();
+/// The calls of one group of parameters; without those that launch nothing.
+std::vector<ListCall> foreach_calls(const UpdateRecipe& recipe);
+/// `scaled`: the update divides gradients by the loss's scale, and skips what is not finite.
+std::vector<ListCall> fused_calls(const UpdateRecipe& recipe, bool checked, bool scaled);
+/// The operation that does all of it.
+ListOp fused_op(const UpdateRecipe& recipe);
+/// Lists of tensors that the update keeps or reads: parameters, gradients, states.
+int lists_of(const UpdateRecipe& recipe);
+
+}  // namespace tandem
