@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/whatif/aliases.h"
 #include "models/whatif/optimizer/rewrite.h"
 #include "models/whatif/optimizer/update.h"
 
@@ -28,18 +29,27 @@ constexpr ReportField all[] = {rule,           update_us, traced_update_us, kern
                                traced_kernels, tensors,   elements,         waits};
 }  // namespace says
 
+/// `--optimizer` names the optimizer of an ONNX file.
+constexpr std::string_view option_name = "update";
+
 /// The worst moment of the update holds what one way allocates for all parameters and the other
-/// does not.
+/// does not; where the peak lies elsewhere, it stays.
 void change_memory(const TransformInput& in, UpdateWay to, double results_bytes, Rewritten& out) {
   if (!in.traced.batch || in.memory == nullptr || results_bytes <= 0) return;
-  if (!out.memory.before) {
-    out.memory.before =
+  const std::int64_t batch =
+      in.asked.has("batch") ? parse_count("batch", in.asked.get("batch")) : *in.traced.batch;
+  std::optional<PeakMemory> before = out.memory.after;
+  if (!before) {
+    before =
         live_memory(in.traced.step, *in.traced.batch, in.device_memory, out.gpu->compute_major);
-    out.memory.after = out.memory.before;
   }
-  if (!out.memory.after) return;
+  if (!before) return;
+  PeakMemory after = *before;
   const double change = to == UpdateWay::fused ? -results_bytes : results_bytes;
-  out.memory.after->update_bytes = std::max(0.0, out.memory.after->update_bytes + change);
+  after.update_bytes = std::max(0.0, after.update_bytes + change);
+  if (peak_bytes(after, batch) == peak_bytes(*before, batch)) return;
+  if (!out.memory.before) out.memory.before = before;
+  out.memory.after = after;
 }
 
 void count_losses(const UpdateReport& report, LossList& losses) {
@@ -53,10 +63,21 @@ void count_losses(const UpdateReport& report, LossList& losses) {
              report.skipped);
 }
 
+std::vector<std::string_view> way_names() {
+  return {to_string(UpdateWay::fused), to_string(UpdateWay::foreach)};
+}
+
+/// Errors: InputError.
+UpdateWay parse_way(const std::string& value) {
+  for (const UpdateWay way : {UpdateWay::fused, UpdateWay::foreach}) {
+    if (value == to_string(way)) return way;
+  }
+  throw InputError("command line", "--" + std::string(option_name), "\"" + value + "\"",
+                   expected_value(option_name, way_names(), value));
+}
+
 std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
-  const UpdateWay to = in.asked.get("optimizer") == to_string(UpdateWay::fused)
-                           ? UpdateWay::fused
-                           : UpdateWay::foreach;
+  const UpdateWay to = parse_way(in.asked.get(option_name));
   const OpNesting nesting = nest_ops(out.step.trace, out.step.links);
   std::vector<Update> updates = find_updates(out.step, nesting, in.traced.path);
   std::erase_if(updates, [&](const Update& update) { return update.way == to; });
@@ -88,22 +109,22 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
 }  // namespace
 
 Transform optimizer_transform() {
-  return {.name = "optimizer",
-          .json = "optimizer_change",
+  return {.name = option_name,
+          .json = "update_change",
           .doc =
               "PyTorch's optimizers with fused=True, a few kernels that do all of the update, or "
               "with foreach=True, a kernel an operation of it; SGD, Adam and AdamW",
-          .options = {{.name = "optimizer",
+          .options = {{.name = option_name,
                        .kind = OptionKind::name,
                        .doc = "update parameters this way",
-                       .names = {to_string(UpdateWay::fused), to_string(UpdateWay::foreach)}}},
+                       .names = way_names()}},
           .needs = {.pytorch = true},
           .each_base = true,
           .apply = apply};
 }
 
 ReportedObject optimizer_report() {
-  return {"optimizer_change", "another way to update parameters", says::all};
+  return {"update_change", "another way to update parameters", says::all};
 }
 
 }  // namespace tandem

@@ -15,7 +15,7 @@
 namespace tandem {
 namespace {
 
-constexpr std::string_view option_name = "--optimizer";
+constexpr std::string_view asked_by = "--update";
 constexpr std::string_view expected_update =
     "an eager update by SGD, Adam or AdamW of torch.optim with foreach=True (its default on GPUs) "
     "or fused=True, without capturable=True";
@@ -183,7 +183,7 @@ void find_sizes(const Step& step, const OpNesting& nesting, std::string_view pat
     if (update.order_known) continue;
     if (updates.size() == 1) update.sizes = reached_sizes(step, rows);
     if (!update.sizes.empty()) continue;
-    throw InputError(std::string(path), std::string(option_name),
+    throw InputError(std::string(path), std::string(asked_by),
                      updates.size() > 1 ? "several updates whose parameters are not recorded"
                                         : "an update whose parameters are not recorded",
                      "gradients with their shapes (record_shapes=True)");
@@ -200,8 +200,7 @@ std::vector<Update> find_updates(const Step& step, const OpNesting& nesting,
     if (!call.works.empty()) launching.push_back(call);
   }
   const auto fail = [&](const std::string& found) {
-    throw InputError(std::string(path), std::string(option_name), found,
-                     std::string(expected_update));
+    throw InputError(std::string(path), std::string(asked_by), found, std::string(expected_update));
   };
   if (launching.empty()) fail(what_updates(step.trace));
   std::vector<Update> updates;
