@@ -47,7 +47,9 @@ std::vector<TracedCall> traced_calls(const Step& step, const OpNesting& nesting)
   for (std::uint32_t w = 0; w < step.plan.works.size(); ++w) {
     const DeviceWork& work = step.plan.works[w];
     std::uint32_t op = nesting.of_activity[work.source];
-    while (op != no_row && call_of_op[op] == no_row) op = nesting.parent[op];
+    // What another what-if put before a list operation lies within it by time alone.
+    const bool added = op != no_row && is_added(step.trace.ops.external_id[op]);
+    while (op != no_row && call_of_op[op] == no_row) op = added ? no_row : nesting.parent[op];
     if (op != no_row && work.item != no_index) calls[call_of_op[op]].works.push_back(w);
   }
   return calls;

@@ -30,8 +30,11 @@ class ScalerWorks {
     }
     return false;
   }
+  /// No copy; one that another what-if has added stands as a kernel.
   bool is_kernel(std::uint32_t w) const {
-    return step_.trace.activities.kind[step_.plan.works[w].source] == ActivityKind::kernel;
+    const std::uint32_t activity = step_.plan.works[w].source;
+    return step_.trace.activities.kind[activity] == ActivityKind::kernel &&
+           step_.kernels.of(activity).family != KernelFamily::transfer;
   }
   /// A kernel of one block.
   bool on_number(std::uint32_t w) const {
@@ -40,8 +43,10 @@ class ScalerWorks {
     const auto& grid = step_.trace.geometries[id.index()].grid;
     return std::max({grid[0], grid[1], grid[2]}) <= 1;
   }
-  bool fetches(std::uint32_t w) const {
-    return step_.plan.works[w].engine == DeviceEngine::copy_to_host;
+  bool fetches(std::uint32_t w) {
+    const std::uint32_t op = op_of(w);
+    return step_.plan.works[w].engine == DeviceEngine::copy_to_host ||
+           (op != no_row && rows_.of(op).is(waits));
   }
 
  private:
