@@ -143,7 +143,8 @@ NewKernel UpdateRewrite::kernel(const ListCall& call, const ListLaunch& launch,
                                 double residual) const {
   NewKernel k;
   k.kernel = c_.names.kernel(library_use(call.op));
-  k.kernel.kernel.traits.operands = static_cast<std::uint8_t>(call.lists);
+  const int read = makes_list(call.op) ? call.lists - 1 : call.lists;
+  k.kernel.kernel.traits.operands = static_cast<std::uint8_t>(read + 1);
   if (!call.counters) {
     k.kernel = c_.names.retyped(k.kernel.kernel, k.kernel.name, DataType::fp32, update_.type);
   }

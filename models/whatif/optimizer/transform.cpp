@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "models/whatif/aliases.h"
 #include "models/whatif/optimizer/rewrite.h"
 #include "models/whatif/optimizer/update.h"
+#include "sim/core/named.h"
 
 namespace tandem {
 
@@ -73,7 +73,7 @@ UpdateWay parse_way(const std::string& value) {
     if (value == to_string(way)) return way;
   }
   throw InputError("command line", "--" + std::string(option_name), "\"" + value + "\"",
-                   expected_value(option_name, way_names(), value));
+                   expected_name(way_names(), value));
 }
 
 std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
