@@ -2,9 +2,15 @@
 
 #include <algorithm>
 
+#include "sim/core/named.h"
+
 namespace tandem {
 namespace {
 
+constexpr Named<UpdateRule> rule_names[] = {
+    {UpdateRule::sgd, "SGD"}, {UpdateRule::adam, "Adam"}, {UpdateRule::adamw, "AdamW"}};
+constexpr Named<UpdateWay> way_names[] = {{UpdateWay::fused, "fused"},
+                                          {UpdateWay::foreach, "foreach"}};
 constexpr bool both[] = {false, true};
 
 ListCall list_call(ListOp op) {
@@ -46,16 +52,13 @@ std::vector<ListCall> adam_calls(const UpdateRecipe& recipe) {
 
 }  // namespace
 
-std::string_view to_string(UpdateRule rule) {
-  switch (rule) {
-    case UpdateRule::sgd: return "SGD";
-    case UpdateRule::adam: return "Adam";
-    case UpdateRule::adamw: break;
-  }
-  return "AdamW";
-}
+std::string_view to_string(UpdateRule rule) { return name_of(rule_names, rule); }
 
-std::string_view to_string(UpdateWay way) { return way == UpdateWay::fused ? "fused" : "foreach"; }
+std::string_view to_string(UpdateWay way) { return name_of(way_names, way); }
+
+UpdateWay parse_update_way(std::string_view name) {
+  return parse_named(way_names, name, "command line", "--update");
+}
 
 std::vector<UpdateRecipe> update_recipes() {
   std::vector<UpdateRecipe> out;

@@ -15,6 +15,8 @@ std::string_view to_string(UpdateRule rule);
 
 enum class UpdateWay : std::uint8_t { foreach, fused };
 std::string_view to_string(UpdateWay way);
+/// Errors: InputError.
+UpdateWay parse_update_way(std::string_view name);
 
 /// One optimizer of torch.optim with what of its options decides about kernels.
 struct UpdateRecipe {

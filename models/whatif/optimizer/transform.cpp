@@ -9,7 +9,6 @@
 
 #include "models/whatif/optimizer/rewrite.h"
 #include "models/whatif/optimizer/update.h"
-#include "sim/core/named.h"
 
 namespace tandem {
 
@@ -63,21 +62,8 @@ void count_losses(const UpdateReport& report, LossList& losses) {
              report.skipped);
 }
 
-std::vector<std::string_view> way_names() {
-  return {to_string(UpdateWay::fused), to_string(UpdateWay::foreach)};
-}
-
-/// Errors: InputError.
-UpdateWay parse_way(const std::string& value) {
-  for (const UpdateWay way : {UpdateWay::fused, UpdateWay::foreach}) {
-    if (value == to_string(way)) return way;
-  }
-  throw InputError("command line", "--" + std::string(option_name), "\"" + value + "\"",
-                   expected_name(way_names(), value));
-}
-
 std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
-  const UpdateWay to = parse_way(in.asked.get(option_name));
+  const UpdateWay to = parse_update_way(in.asked.get(option_name));
   const OpNesting nesting = nest_ops(out.step.trace, out.step.links);
   std::vector<Update> updates = find_updates(out.step, nesting, in.traced.path);
   std::erase_if(updates, [&](const Update& update) { return update.way == to; });
@@ -117,7 +103,7 @@ Transform optimizer_transform() {
           .options = {{.name = option_name,
                        .kind = OptionKind::name,
                        .doc = "update parameters this way",
-                       .names = way_names()}},
+                       .names = {to_string(UpdateWay::fused), to_string(UpdateWay::foreach)}}},
           .needs = {.pytorch = true},
           .each_base = true,
           .apply = apply};
