@@ -163,6 +163,12 @@ std::string name_of(const Trace& trace, std::uint32_t op) {
 
 /// What stands where list operations were expected.
 std::string what_updates(const Trace& trace) {
+  OpRows rows(trace);
+  for (std::uint32_t op = 0; op < trace.ops.size(); ++op) {
+    if (rows.of(op).is(checks_gradients)) {
+      return "a step whose update the gradient scaler skipped, or a graph holds";
+    }
+  }
   const std::vector<bool> in_optimizer = ops_of_optimizer(trace);
   const auto first = std::find(in_optimizer.begin(), in_optimizer.end(), true);
   if (first == in_optimizer.end()) return "a step without an operation of an optimizer";
@@ -170,6 +176,21 @@ std::string what_updates(const Trace& trace) {
   return fmt::format("an update without lists of tensors: {} and {} more operations",
                      name_of(trace, op),
                      std::count(in_optimizer.begin(), in_optimizer.end(), true) - 1);
+}
+
+/// Errors: InputError for more elements than any GPU holds: a trace may say anything.
+void check_sizes(const std::vector<std::int64_t>& sizes, std::string_view path) {
+  constexpr std::int64_t most = std::int64_t{1} << 40;
+  std::int64_t sum = 0;
+  for (const std::int64_t size : sizes) {
+    if (size >= 0 && size <= most - sum) {
+      sum += size;
+      continue;
+    }
+    throw InputError(std::string(path), std::string(asked_by),
+                     fmt::format("a parameter of {} elements", size),
+                     fmt::format("parameters of at most {} elements in all", most));
+  }
 }
 
 void find_sizes(const Step& step, const OpNesting& nesting, std::string_view path,
@@ -225,6 +246,7 @@ std::vector<Update> find_updates(const Step& step, const OpNesting& nesting,
     ++call;
   }
   find_sizes(step, nesting, path, updates);
+  for (const Update& update : updates) check_sizes(update.sizes, path);
   return updates;
 }
 

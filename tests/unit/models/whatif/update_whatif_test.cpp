@@ -291,6 +291,9 @@ TEST(UpdateWhatIf, SaysWhichUpdateItDoesNotKnow) {
   other.run("aten::_foreach_pow", list_kernel, 2);
   other.end_update("Rprop");
   EXPECT_HAS(message_of(other), "an update that calls aten::_foreach_pow");
+  TrainingStep skipped({10});
+  skipped.run("aten::_amp_foreach_non_finite_check_and_unscale_", list_kernel, 10);
+  EXPECT_HAS(message_of(skipped), "a step whose update the gradient scaler skipped");
   TrainingStep unknown({});
   unknown.begin_update();
   unknown.run("aten::_fused_sgd_", list_kernel, 2);
@@ -298,6 +301,22 @@ TEST(UpdateWhatIf, SaysWhichUpdateItDoesNotKnow) {
   ReplayOptions o = as_traced();
   o.what_ifs.set("update", "foreach");
   EXPECT_THROW(replay(unknown.trace(), o), InputError);
+}
+
+// A trace may say anything.
+TEST(UpdateWhatIf, RefusesParametersThatNoGpuHolds) {
+  EXPECT_HAS(message_of(sgd_step({10, std::int64_t{1} << 40}, 20)),
+             "a parameter of 1099511627776 elements");
+  EXPECT_EQ(reported(sgd_step({10, 0}, 20).with("fused"), "kernels"), 1);
+}
+
+TEST(UpdateWhatIf, NamesTheWaysThatThereAre) {
+  try {
+    sgd_step({10}, 20).with("sideways");
+    FAIL();
+  } catch (const InputError& e) {
+    EXPECT_HAS(std::string(e.what()), "--update: found \"sideways\", expected one of: fused, ");
+  }
 }
 
 // ViT small under autocast, with its gradient scaler, as it was measured: 898 launches become 889.
