@@ -215,6 +215,13 @@ void find_sizes(const Step& step, const OpNesting& nesting, std::string_view pat
 
 }  // namespace
 
+bool has_fused_update(const Trace& trace) {
+  return std::any_of(trace.ops.name.begin(), trace.ops.name.end(), [&](StringId name) {
+    const ListOpRow* row = find_list_op(text_of(trace, name));
+    return row != nullptr && is_fused_update(row->op);
+  });
+}
+
 std::vector<Update> find_updates(const Step& step, const OpNesting& nesting,
                                  std::string_view path) {
   std::vector<TracedCall> calls = traced_calls(step, nesting);

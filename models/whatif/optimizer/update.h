@@ -30,6 +30,9 @@ struct Update {
   std::uint32_t first_work() const { return calls.front().works.front(); }
 };
 
+/// Whether a fused operation updates parameters.
+bool has_fused_update(const Trace& trace);
+
 /// In the order of time. Errors: InputError at `path` for a step without them, and for updates that
 /// are none of SGD, Adam and AdamW by lists or whose parameters are not known.
 std::vector<Update> find_updates(const Step& step, const OpNesting& nesting, std::string_view path);
