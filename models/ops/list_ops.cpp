@@ -19,6 +19,10 @@ constexpr ListOpRow list_rows[] = {
     {"_foreach_addcmul_", ListOp::add_product, 3, 3},  // of a list with itself
     {"_foreach_maximum_", ListOp::maximum, 2, 3},
     {"_foreach_sqrt", ListOp::root, 2, 2},
+    {"_foreach_sqrt_", ListOp::root_in_place, 1, 2},
+    {"_foreach_pow", ListOp::power, 2, 2},
+    {"_foreach_neg_", ListOp::negate, 1, 2},
+    {"_foreach_reciprocal_", ListOp::reciprocal, 1, 2},
     {"_foreach_div_", ListOp::divide, 1, 2, true},
     {"_foreach_addcdiv_", ListOp::add_quotient, 3, 4, true},
     {"_fused_sgd_", ListOp::fused_sgd, 3, 5},

@@ -8,15 +8,19 @@
 namespace tandem {
 
 enum class ListOp : std::uint8_t {
-  other,         // of lists, but none of these
-  multiply,      // by a number
-  add,           // another list, or a number
-  sum,           // the same into a new list
-  subtract,      // another list
-  lerp,          // towards another list
-  add_product,   // of two lists
-  maximum,       // with another list
-  root,          // into a new list
+  other,        // of lists, but none of these
+  multiply,     // by a number
+  add,          // another list, or a number
+  sum,          // the same into a new list
+  subtract,     // another list
+  lerp,         // towards another list
+  add_product,  // of two lists
+  maximum,      // with another list
+  root,         // into a new list
+  root_in_place,
+  power,   // of a number, into a new list
+  negate,  // in place, as the next
+  reciprocal,
   divide,        // by numbers, one a tensor
   add_quotient,  // of two lists, times numbers, one a tensor
   fused_sgd,

@@ -15,11 +15,17 @@ constexpr bool both[] = {false, true};
 
 ListCall list_call(ListOp op) {
   const ListOpRow& row = list_op_row(op);
-  return {op, row.lists, row.accesses, row.numbers, false};
+  return {op, row.lists, row.accesses, row.numbers, false, false};
+}
+
+ListCall on_counters(ListOp op) {
+  ListCall call = list_call(op);
+  call.counters = true;
+  return call;
 }
 
 /// Adds a number to each tensor.
-ListCall adding_number(bool counters) { return {ListOp::add, 1, 2, false, counters}; }
+ListCall adding_number(bool counters) { return {ListOp::add, 1, 2, false, counters, false}; }
 
 // torch/optim/sgd.py, _multi_tensor_sgd
 std::vector<ListCall> sgd_calls(const UpdateRecipe& recipe) {
@@ -34,18 +40,35 @@ std::vector<ListCall> sgd_calls(const UpdateRecipe& recipe) {
   return calls;
 }
 
-// torch/optim/adam.py, _multi_tensor_adam; the numbers of steps are the host's.
+/// By a number on the GPU for each tensor, for which there is no kernel on lists.
+ListCall dividing_each() {
+  ListCall call = list_call(ListOp::divide);
+  call.each = true;
+  return call;
+}
+
+// torch/optim/adam.py, _multi_tensor_adam. Unless it is capturable the numbers of steps are the
+// host's, and their corrections numbers beside each tensor.
 std::vector<ListCall> adam_calls(const UpdateRecipe& recipe) {
   std::vector<ListCall> calls;
+  if (recipe.capturable) calls.push_back(adding_number(true));
   const ListOp decays = recipe.rule == UpdateRule::adamw ? ListOp::multiply : ListOp::sum;
   if (recipe.decay) calls.push_back(list_call(decays));
   for (const ListOp op : {ListOp::lerp, ListOp::multiply, ListOp::add_product}) {
     calls.push_back(list_call(op));
   }
   if (recipe.maxima) calls.push_back(list_call(ListOp::maximum));
+  if (recipe.capturable) {
+    for (const ListOp op :
+         {ListOp::power, ListOp::power, ListOp::subtract, ListOp::subtract, ListOp::negate,
+          ListOp::divide, ListOp::reciprocal, ListOp::root_in_place}) {
+      calls.push_back(on_counters(op));
+    }
+  }
   calls.push_back(list_call(ListOp::root));
-  calls.push_back(list_call(ListOp::divide));
+  calls.push_back(recipe.capturable ? dividing_each() : list_call(ListOp::divide));
   calls.push_back(adding_number(false));
+  if (recipe.capturable) calls.push_back(dividing_each());
   calls.push_back(list_call(ListOp::add_quotient));
   return calls;
 }
@@ -64,9 +87,14 @@ std::vector<UpdateRecipe> update_recipes() {
   std::vector<UpdateRecipe> out;
   for (const bool decay : both) {
     for (const bool maxima : both) {
-      out.push_back({.rule = UpdateRule::adamw, .decay = decay, .maxima = maxima});
-      // Without decay both are the same.
-      if (decay) out.push_back({.rule = UpdateRule::adam, .decay = decay, .maxima = maxima});
+      for (const bool capturable : both) {
+        const UpdateRecipe adamw{
+            .rule = UpdateRule::adamw, .decay = decay, .maxima = maxima, .capturable = capturable};
+        out.push_back(adamw);
+        if (!decay) continue;  // both are the same
+        out.push_back(adamw);
+        out.back().rule = UpdateRule::adam;
+      }
     }
     out.push_back({.rule = UpdateRule::sgd, .decay = decay});
     out.push_back({.rule = UpdateRule::sgd, .decay = decay, .momentum = true});
@@ -99,11 +127,12 @@ int lists_of(const UpdateRecipe& recipe) {
 std::vector<ListCall> fused_calls(const UpdateRecipe& recipe, bool checked, bool scaled) {
   const int lists = lists_of(recipe);
   // All are read, and all but the gradients written; those too, where they are scaled.
-  const ListCall update{fused_op(recipe), lists, 2 * lists - 1 + (scaled ? 1 : 0), false, false};
+  const int accesses = 2 * lists - 1 + (scaled ? 1 : 0);
+  const ListCall update{fused_op(recipe), lists, accesses, false, false, false};
   if (recipe.rule == UpdateRule::sgd) return {update};
   std::vector<ListCall> calls = {adding_number(true), update};
   // A step that was skipped does not count.
-  if (checked) calls.push_back({ListOp::subtract, 2, 3, false, true});
+  if (checked) calls.push_back(on_counters(ListOp::subtract));
   return calls;
 }
 

@@ -25,6 +25,7 @@ struct UpdateRecipe {
   bool momentum = false;  // of SGD
   bool nesterov = false;  // ... ahead of the step
   bool maxima = false;    // of Adam: amsgrad
+  bool capturable = false;  // ... whose numbers of steps are on the GPU
   friend bool operator==(const UpdateRecipe&, const UpdateRecipe&) = default;
 };
 
@@ -34,8 +35,8 @@ struct ListCall {
   int lists = 1;
   int accesses = 2;
   bool numbers = false;
-  bool counters =
-      false;  // on the numbers of steps, one a tensor, which fused Adam keeps on the GPU
+  bool counters = false;  // on the numbers of steps, one a tensor, where these are on the GPU
+  bool each = false;      // a kernel of its own for each tensor
 };
 
 /// All recipes that are known, those with more calls first.
@@ -46,6 +47,8 @@ std::vector<ListCall> foreach_calls(const UpdateRecipe& recipe);
 std::vector<ListCall> fused_calls(const UpdateRecipe& recipe, bool checked, bool scaled);
 /// The operation that does all of it.
 ListOp fused_op(const UpdateRecipe& recipe);
+/// Whether it works on parameters, gradients and states, by kernels on lists of them.
+inline bool updates_lists(const ListCall& call) { return !call.counters && !call.each; }
 /// Lists of tensors that the update keeps or reads: parameters, gradients, states.
 int lists_of(const UpdateRecipe& recipe);
 

@@ -41,14 +41,15 @@ class UpdateRewrite {
   void apply(StepEdit& edit, UpdateReport& report) const;
 
  private:
-  std::vector<ListCall> calls(UpdateWay way) const {
-    if (way == UpdateWay::foreach) return foreach_calls(update_.recipe);
+  /// As the update becomes.
+  std::vector<ListCall> calls() const {
+    if (to_ == UpdateWay::foreach) return foreach_calls(update_.recipe);
     return fused_calls(update_.recipe, verdict_.found(), verdict_.scales());
   }
   TimedCall timed(const ListCall& call) const;
   double launch_us(const ListCall& call, const ListLaunch& launch) const;
-  double measured_us() const;
-  double modelled_us() const;
+  double measured_us(const TracedCall& call) const;
+  double residual() const;
   double list_host_us() const;
   double within_us() const;
   double before_us() const;
@@ -84,18 +85,24 @@ TimedCall UpdateRewrite::timed(const ListCall& call) const {
   return out;
 }
 
-double UpdateRewrite::measured_us() const {
+double UpdateRewrite::measured_us(const TracedCall& call) const {
   double sum = 0;
-  for (const TracedCall& call : update_.calls) {
-    for (const std::uint32_t w : call.works) sum += to_us(step_.plan.works[w].duration);
-  }
+  for (const std::uint32_t w : call.works) sum += to_us(step_.plan.works[w].duration);
   return sum;
 }
 
-double UpdateRewrite::modelled_us() const {
-  double sum = 0;
-  for (const ListCall& call : calls(update_.way)) sum += timed(call).us;
-  return sum;
+/// What the traced kernels took over the law of them.
+double UpdateRewrite::residual() const {
+  double measured = 0, modelled = 0;
+  const std::vector<ListCall> traced = list_calls(update_);
+  for (std::size_t k = 0; k < traced.size(); ++k) {
+    ListCall call = traced[k];
+    if (!updates_lists(call)) continue;
+    if (is_fused_update(call.op) && verdict_.scales()) ++call.accesses;
+    measured += measured_us(update_.calls[k]);
+    modelled += timed(call).us;
+  }
+  return modelled > 0 ? measured / modelled : 1;
 }
 
 /// Host time within the first operations of the update, up to their first launch.
@@ -201,12 +208,11 @@ void UpdateRewrite::change_scaler(StepEdit& edit) const {
 }
 
 void UpdateRewrite::apply(StepEdit& edit, UpdateReport& report) const {
-  const double modelled = modelled_us();
-  double residual = modelled > 0 ? measured_us() / modelled : 1;
+  double factor = residual();
   // Its kernels do nothing where gradients were not finite.
   constexpr double least_residual = 0.3;
-  if (update_.way == UpdateWay::fused && verdict_.found() && residual < least_residual) {
-    residual = 1;
+  if (update_.way == UpdateWay::fused && verdict_.found() && factor < least_residual) {
+    factor = 1;
     ++report.skipped;
   }
   const double list_us = list_host_us();
@@ -220,11 +226,12 @@ void UpdateRewrite::apply(StepEdit& edit, UpdateReport& report) const {
   for (const TracedCall& call : update_.calls) {
     for (const std::uint32_t w : call.works) edit.drop(w, true);
     report.traced_kernels += static_cast<std::int64_t>(call.works.size());
+    report.traced_us += measured_us(call);
   }
-  for (const ListCall& call : calls(to_)) {
+  for (const ListCall& call : calls()) {
     host_us += call_host_us(call, list_us);
     for (const ListLaunch& launch : timed(call).launches) {
-      NewKernel k = kernel(call, launch, residual);
+      NewKernel k = kernel(call, launch, factor);
       k.host_us = std::max(host_us, k.host_us);
       host_us = 0;
       report.us += k.duration_us;
@@ -232,7 +239,6 @@ void UpdateRewrite::apply(StepEdit& edit, UpdateReport& report) const {
       edit.insert_before(first, std::move(k));
     }
   }
-  report.traced_us += measured_us();
 }
 
 }  // namespace

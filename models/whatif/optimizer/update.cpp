@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view asked_by = "--update";
 constexpr std::string_view expected_update =
     "an eager update by SGD, Adam or AdamW of torch.optim with foreach=True (its default on GPUs) "
-    "or fused=True, without capturable=True";
+    "or fused=True";
 
 /// List operations of the optimizer in the order of time; those inside its annotations, where a
 /// trace has them: programs use such operations for other things, too.
@@ -197,10 +197,10 @@ void find_sizes(const Step& step, const OpNesting& nesting, std::string_view pat
                 std::vector<Update>& updates) {
   OpRows rows(step.trace);
   for (Update& update : updates) {
-    for (const TracedCall& call : update.calls) {
-      if (!update.sizes.empty()) break;
-      const bool counts = update.way == UpdateWay::fused && !is_fused_update(call.list_op);
-      if (!counts) update.sizes = stated_sizes(step.trace, nesting, rows, call);
+    const std::vector<ListCall> calls = list_calls(update);
+    for (std::size_t k = 0; k < calls.size() && update.sizes.empty(); ++k) {
+      if (calls[k].counters) continue;
+      update.sizes = stated_sizes(step.trace, nesting, rows, update.calls[k]);
     }
     update.order_known = !update.sizes.empty();
     if (update.order_known) continue;
@@ -214,6 +214,15 @@ void find_sizes(const Step& step, const OpNesting& nesting, std::string_view pat
 }
 
 }  // namespace
+
+std::vector<ListCall> list_calls(const Update& update) {
+  if (update.way == UpdateWay::foreach) return foreach_calls(update.recipe);
+  const bool checked = update.calls.back().list_op == ListOp::subtract;
+  std::vector<ListCall> calls = fused_calls(update.recipe, checked, false);
+  // Numbers of steps that are counted elsewhere.
+  if (calls.size() > update.calls.size()) calls.erase(calls.begin());
+  return calls;
+}
 
 bool has_fused_update(const Trace& trace) {
   return std::any_of(trace.ops.name.begin(), trace.ops.name.end(), [&](StringId name) {

@@ -30,6 +30,9 @@ struct Update {
   std::uint32_t first_work() const { return calls.front().works.front(); }
 };
 
+/// What its calls are.
+std::vector<ListCall> list_calls(const Update& update);
+
 /// Whether a fused operation updates parameters.
 bool has_fused_update(const Trace& trace);
 

@@ -220,6 +220,37 @@ TEST(UpdateWhatIf, OneKernelBecomesMany) {
   EXPECT_EQ(reported(foreach, "elements"), 3 * chunk + 100);
 }
 
+// With numbers of steps on the GPU, whose kernels and those of single tensors give no residual:
+// seven kernels on lists count, which take three times the law.
+TEST(UpdateWhatIf, AdamThatCanBeCaptured) {
+  const Sizes sizes{3 * chunk, 100};
+  TrainingStep s(sizes);
+  const auto on_lists = [&](std::string_view op, int accesses, bool allocates = false) {
+    s.run(op, list_kernel, 3 * law_us(sizes, accesses, false), {4}, allocates);
+  };
+  const auto on_counters = [&](std::string_view op) { s.run(op, list_kernel, 2, {2}); };
+  s.begin_update();
+  on_counters("aten::_foreach_add_");
+  on_lists("aten::_foreach_mul_", 2);
+  on_lists("aten::_foreach_lerp_", 3);
+  on_lists("aten::_foreach_mul_", 2);
+  on_lists("aten::_foreach_addcmul_", 3);
+  for (const char* op : {"pow", "pow", "sub_", "sub_", "neg_", "div_", "reciprocal_", "sqrt_"}) {
+    on_counters("aten::_foreach_" + std::string(op));
+  }
+  on_lists("aten::_foreach_sqrt", 2, true);
+  s.run("aten::_foreach_div_", "vectorized_elementwise_kernel", 5, {1, 1});
+  on_lists("aten::_foreach_add_", 2);
+  s.run("aten::_foreach_div_", "vectorized_elementwise_kernel", 5, {1, 1});
+  on_lists("aten::_foreach_addcdiv_", 4);
+  s.end_update("AdamW");
+  const Result fused = s.with("fused");
+  EXPECT_EQ(reported(fused, "traced_kernels"), 7 + 9 + 4);
+  EXPECT_EQ(reported(fused, "kernels"), 2);
+  const double counting = law_us({1, 1}, 2, false);
+  EXPECT_NEAR(reported(fused, "update_us"), counting + 3 * law_us(sizes, 7, true), 0.01);
+}
+
 // Nothing changes where the update is done that way.
 TEST(UpdateWhatIf, AsTracedIsNoChange) {
   const TrainingStep s = sgd_step({chunk}, 20);
