@@ -35,19 +35,16 @@ constexpr std::string_view option_name = "update";
 /// does not; where the peak lies elsewhere, it stays.
 void change_memory(const TransformInput& in, UpdateWay to, double results_bytes, Rewritten& out) {
   if (!in.traced.batch || in.memory == nullptr || results_bytes <= 0) return;
-  const std::int64_t batch =
-      in.asked.has("batch") ? parse_count("batch", in.asked.get("batch")) : *in.traced.batch;
-  std::optional<PeakMemory> before = out.memory.after;
-  if (!before) {
-    before =
-        live_memory(in.traced.step, *in.traced.batch, in.device_memory, out.gpu->compute_major);
-  }
-  if (!before) return;
-  PeakMemory after = *before;
+  const std::int64_t traced = *in.traced.batch;
+  const std::int64_t asked =
+      in.asked.has("batch") ? parse_count("batch", in.asked.get("batch")) : traced;
+  PeakMemory held = out.memory.after ? *out.memory.after : *in.memory;
+  const std::optional<PeakMemory> as_before = step_memory(held, out.step, traced);
   const double change = to == UpdateWay::fused ? -results_bytes : results_bytes;
-  after.update_bytes = std::max(0.0, after.update_bytes + change);
-  if (peak_bytes(after, batch) == peak_bytes(*before, batch)) return;
-  if (!out.memory.before) out.memory.before = before;
+  held.update_bytes = std::max(0.0, held.update_bytes + change);
+  const std::optional<PeakMemory> after = step_memory(std::move(held), out.step, traced);
+  if (!as_before || !after || peak_bytes(*as_before, asked) == peak_bytes(*after, asked)) return;
+  if (!out.memory.before) out.memory.before = as_before;
   out.memory.after = after;
 }
 
