@@ -44,7 +44,7 @@ class UpdateRewrite {
   /// As the update becomes.
   std::vector<ListCall> calls() const {
     if (to_ == UpdateWay::foreach) return foreach_calls(update_.recipe);
-    return fused_calls(update_.recipe, verdict_.found(), verdict_.scales());
+    return fused_calls(update_.recipe, verdict_.applies(), verdict_.scales());
   }
   TimedCall timed(const ListCall& call) const;
   double launch_us(const ListCall& call, const ListLaunch& launch) const;
@@ -211,7 +211,7 @@ void UpdateRewrite::apply(StepEdit& edit, UpdateReport& report) const {
   double factor = residual();
   // Its kernels do nothing where gradients were not finite.
   constexpr double least_residual = 0.3;
-  if (update_.way == UpdateWay::fused && verdict_.found() && factor < least_residual) {
+  if (update_.way == UpdateWay::fused && verdict_.applies() && factor < least_residual) {
     factor = 1;
     ++report.skipped;
   }
@@ -247,8 +247,14 @@ Step with_updates(Step step, const OpNesting& nesting, const std::vector<Update>
                   UpdateWay to, const UpdateContext& context, UpdateReport& report) {
   StepEdit edit(std::move(step), context.host.launch_call_us);
   std::uint32_t after = no_index;
+  ScalerVerdict last;
   for (const Update& update : updates) {
-    const ScalerVerdict verdict = scaler_verdict(edit.step(), nesting, after, update.first_work());
+    ScalerVerdict verdict = scaler_verdict(edit.step(), nesting, after, update.first_work());
+    if (!verdict.found()) {
+      verdict.asked_before = last.applies();
+      verdict.apart = last.apart;
+    }
+    last = verdict;
     UpdateRewrite(edit.step(), nesting, update, to, verdict, context).apply(edit, report);
     after = update.calls.back().works.back();
     report.tensors += static_cast<std::int64_t>(update.sizes.size());

@@ -18,9 +18,13 @@ struct ScalerVerdict {
   std::vector<std::uint32_t> waits;     // items
   /// The program itself has unscaled the gradients, e.g. to bound their norm.
   bool apart = false;
+  /// It was asked before an earlier update, of another group of parameters.
+  bool asked_before = false;
   bool found() const { return !checks.empty(); }
+  /// Whether the update depends on it.
+  bool applies() const { return found() || asked_before; }
   /// Whether a fused update divides the gradients by the scale.
-  bool scales() const { return found() && !apart; }
+  bool scales() const { return applies() && !apart; }
 };
 
 /// Before work `update`; `after`: the last work of the update before it, or no_index.

@@ -288,6 +288,25 @@ TEST(UpdateWhatIf, AFusedUpdateAsksTheScalerOnTheDevice) {
   EXPECT_NEAR(reported(fused, "update_us"), residual * law_us(sizes, 4, true), 1e-3);
 }
 
+// Two groups of parameters, behind one verdict: each reads two lists, and writes both; that of
+// the gradients because it is scaled.
+TEST(UpdateWhatIf, GroupsOfParametersShareAVerdict) {
+  const Sizes sizes{chunk, 10};
+  TrainingStep s(sizes);
+  s.run("aten::_amp_foreach_non_finite_check_and_unscale_", list_kernel, 10, {2});
+  s.fetch();
+  s.begin_update();
+  for (int group = 0; group < 2; ++group) {
+    s.run("aten::_foreach_add", list_kernel, law_us(sizes, 3, false), {2}, true);
+    s.run("aten::_foreach_add_", list_kernel, law_us(sizes, 3, false), {2});
+  }
+  s.end_update();
+  const Result fused = s.with("fused");
+  EXPECT_EQ(reported(fused, "kernels"), 2);
+  EXPECT_EQ(reported(fused, "waits"), 1);
+  EXPECT_NEAR(reported(fused, "update_us"), 2 * law_us(sizes, 4, true), 0.01);
+}
+
 // The program's own unscaling stays, and the update takes gradients as they are.
 TEST(UpdateWhatIf, GradientsThatWereUnscaledApartAreNotScaledAgain) {
   const TrainingStep s = scaled_step(true);
