@@ -65,7 +65,10 @@ enum class LibraryUse : std::uint8_t {
   broadcast,
   all_gather,
   reduce_scatter,
-  list_copy,          // of all tensors of a list
+  list_copy,    // of all tensors of a list
+  list_update,  // one operation of an optimizer on such
+  fused_sgd,    // all of them
+  fused_adam,
   depthwise_forward,  // the framework's
   depthwise_input_gradient,
   depthwise_weight_gradient,

@@ -29,6 +29,7 @@ class TimeConstants;
 struct BatchLaw;
 struct FusionLaw;
 struct PrecisionLaw;
+struct OptimizerLaw;
 struct RetargetErrors;
 struct LibraryNames;
 struct MeasuredLayers;
@@ -100,6 +101,7 @@ struct TransformInput {
   const BatchLaw& batch;
   const FusionLaw& fusion;
   const PrecisionLaw& precision;
+  const OptimizerLaw& optimizer;
   const RetargetErrors& retarget;
   const LibraryNames& libraries;
   const MeasuredLayers& layers;

@@ -236,8 +236,8 @@ bool sets_mode(const Candidate& c) { return c.mode != Mode::as_traced; }
 /// makes two or more; a step has one mode.
 std::vector<Trial> combinations(const std::vector<Trial>& singles) {
   std::vector<std::vector<Candidate>> sets = {{}};
-  for (const Choice choice :
-       {Choice::layout, Choice::precision, Choice::waits, Choice::launch, Choice::input}) {
+  for (const Choice choice : {Choice::layout, Choice::precision, Choice::waits, Choice::launch,
+                              Choice::update, Choice::input}) {
     const std::size_t known = sets.size();
     for (const Candidate& c : to_combine(singles, choice)) {
       for (std::size_t i = 0; i < known; ++i) {

@@ -7,6 +7,7 @@
 
 #include "models/runtime/executor_modes.h"
 #include "models/whatif/layout/transform.h"
+#include "models/whatif/optimizer/update.h"
 #include "models/whatif/precision/precision.h"
 
 namespace tandem {
@@ -65,6 +66,11 @@ std::optional<std::string> waits_for_no_input(const AdviceBase& base) {
   return "the step as traced does not wait for its input";
 }
 
+std::optional<std::string> is_fused(const AdviceBase& base) {
+  if (!has_fused_update(base.run.traced_step.trace)) return {};
+  return "the optimizer is fused already";
+}
+
 const std::vector<Candidate>& table() {
   static const std::vector<Candidate> rows = {
       {.name = "AMP",
@@ -104,6 +110,11 @@ const std::vector<Candidate>& table() {
        .choice = Choice::layout,
        .how = "model and images .to(memory_format=torch.channels_last)",
        .what_ifs = {{"layout", std::string(channels_last_layout)}}},
+      {.name = "fused optimizer",
+       .choice = Choice::update,
+       .how = "fused=True of torch.optim's SGD, Adam or AdamW",
+       .what_ifs = {{"update", "fused"}},
+       .obstacle = is_fused},
       {.name = "batch x2", .choice = Choice::batch, .how = "twice the batch", .batch_factor = 2},
       {.name = "batch x4",
        .choice = Choice::batch,

@@ -16,7 +16,7 @@ namespace tandem {
 
 /// What a candidate decides: of one choice a step can have one. (`waits`: whether launches wait for
 /// their kernels.)
-enum class Choice : std::uint8_t { precision, waits, launch, input, layout, batch, gpu };
+enum class Choice : std::uint8_t { precision, waits, launch, input, layout, update, batch, gpu };
 
 /// A step and what is predicted of it as it is.
 struct AdviceBase {

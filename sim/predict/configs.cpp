@@ -76,6 +76,7 @@ Configs load_configs(const std::string& folder, const std::string& host, const s
   out.batch = load_batch_law(folder + "/kernels/batch.json");
   out.fusion = load_fusion_law(folder + "/kernels/fusion.json");
   out.precision = load_precision_law(folder + "/kernels/precision.json");
+  out.optimizer = load_optimizer_law(folder + "/kernels/optimizer.json");
   out.bands = load_bands(folder + "/bands.json");
   out.collectives = load_collective_law(folder + "/kernels/collectives.json");
   return out;

@@ -16,6 +16,7 @@
 #include "models/whatif/batch/law.h"
 #include "models/whatif/compile/fusion_law.h"
 #include "models/whatif/gpu/retarget_law.h"
+#include "models/whatif/optimizer/law.h"
 #include "models/whatif/precision/law.h"
 #include "sim/predict/bands.h"
 
@@ -44,6 +45,7 @@ struct Configs {
   BatchLaw batch;
   FusionLaw fusion;
   PrecisionLaw precision;
+  OptimizerLaw optimizer;
   BandConstants bands;
   CollectiveLaw collectives;
 };

@@ -20,6 +20,7 @@ TransformInput input_of(const TracedRun& run, const WhatIfs& asked) {
                     c.batch,
                     c.fusion,
                     c.precision,
+                    c.optimizer,
                     c.retarget,
                     c.libraries,
                     c.layers,
