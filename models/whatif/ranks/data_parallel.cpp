@@ -8,9 +8,9 @@
 #include "models/whatif/edit/added_stream.h"
 #include "models/whatif/edit/collectives.h"
 #include "models/whatif/edit/compiled_host.h"
+#include "models/whatif/edit/gradients.h"
 #include "models/whatif/edit/step_edit.h"
 #include "models/whatif/ranks/bucket_cuts.h"
-#include "models/whatif/ranks/gradients.h"
 
 namespace tandem {
 

@@ -10,9 +10,9 @@
 #include "models/step/op_rows.h"
 #include "models/whatif/edit/added_stream.h"
 #include "models/whatif/edit/collectives.h"
+#include "models/whatif/edit/gradients.h"
 #include "models/whatif/edit/step_edit.h"
 #include "models/whatif/ranks/cut_graphs.h"
-#include "models/whatif/ranks/gradients.h"
 #include "models/whatif/ranks/shard_units.h"
 #include "models/whatif/ranks/shards.h"
 

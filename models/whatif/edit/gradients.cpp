@@ -1,11 +1,11 @@
-#include "models/whatif/ranks/gradients.h"
+#include "models/whatif/edit/gradients.h"
 
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
 #include "models/step/op_rows.h"
-#include "models/whatif/ranks/launch_order.h"
+#include "models/whatif/edit/launch_order.h"
 
 namespace tandem {
 

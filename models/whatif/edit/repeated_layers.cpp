@@ -1,4 +1,4 @@
-#include "models/whatif/ranks/repeated_layers.h"
+#include "models/whatif/edit/repeated_layers.h"
 
 #include <algorithm>
 #include <map>
