@@ -256,7 +256,9 @@ Step with_passes(Step step, const PassesOptions& o, PassesReport& report) {
   const double works = static_cast<double>(step.plan.works.size());
   if (static_cast<double>(o.passes) / static_cast<double>(report.from) * works >
       static_cast<double>(limits::step_works)) {
-    refuse(step, fmt::format("{} passes in place of those of a step of {} kernels and copies", o.passes, step.plan.works.size()),
+    refuse(step,
+           fmt::format("{} passes in place of those of a step of {} kernels and copies", o.passes,
+                       step.plan.works.size()),
            fmt::format("a step of at most {}", limits::step_works));
   }
   Rearranged more = repeated(step, passes.back(), times);

@@ -29,6 +29,7 @@ void change_memory(const TransformInput& in, Rewritten& out) {
 
 std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   const std::int64_t to = parse_count("passes", in.asked.get("passes"));
+  if (to < 1) throw InputError("command line", "--passes", "0", "1 or more");
   if (meets_others(out.step)) {
     throw InputError(std::string(in.traced.path), "--passes", "a rank among several",
                      "a step that trained alone; --ranks beside it puts ranks around the passes");
