@@ -185,7 +185,10 @@ void Rearrangement::place_row(std::uint32_t p, Table& rows, std::size_t row) con
   if (from.copy == 0) {
     const TimePoint end = rows.begin[row] + rows.duration[row];
     rows.duration[row] += shift_of_end(end, out_.shift[p]) - out_.shift[p];
-  } else if (from.runs_like != no_index) {
+  } else {
+    rows.duration[row] = std::min(rows.duration[row], from.until - rows.begin[row]);
+  }
+  if (from.copy > 0 && from.runs_like != no_index) {
     rows.thread[row] = old_.trace.calls.thread[old_.plan.items[from.runs_like].source];
   }
   rows.begin[row] += out_.shift[p];

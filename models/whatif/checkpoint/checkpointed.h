@@ -1,0 +1,21 @@
+// A step whose repeated layers keep their inputs alone.
+#pragma once
+
+#include <cstdint>
+
+#include "models/step/step.h"
+
+namespace tandem {
+
+struct CheckpointReport {
+  std::int64_t layers = 0;   // of all passes
+  std::int64_t kernels = 0;  // that run again
+  double us = 0;             // of the GPU in these
+  std::int64_t unlike = 0;   // weights of blocks between layers
+};
+
+/// Every repeated layer runs again just before its gradients, on their thread. Errors: InputError
+/// for a step that is no eager training, without such layers, or that computes some again already.
+Step with_checkpoints(Step step, CheckpointReport& report);
+
+}  // namespace tandem
