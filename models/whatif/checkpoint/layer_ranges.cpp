@@ -33,32 +33,6 @@ std::vector<ForwardPass> forward_passes(const Dataflow& flow) {
   return out;
 }
 
-/// How many tensors that the layer before made lie across a moment, to be read in the layer behind
-/// it: what all layers share (masks, positions) was made or is read further away.
-class Crossings {
- public:
-  Crossings(const Dataflow& flow, const ForwardPass& pass)
-      : flow_(flow), last_reader_(flow.tensors.size(), 0) {
-    for (std::uint32_t i = pass.begin; i < pass.end; ++i) {
-      for (const FlowUse& use : flow.inputs_of(flow.ops[i])) last_reader_[use.tensor] = i;
-    }
-  }
-  std::size_t at(std::uint32_t moment, std::uint32_t period) const {
-    const std::uint32_t from = moment - std::min(moment, period), until = moment + period;
-    std::size_t count = 0;
-    for (std::uint32_t i = from; i < moment; ++i) {
-      for (const std::uint32_t t : flow_.outputs_of(flow_.ops[i])) {
-        count += last_reader_[t] >= moment && last_reader_[t] < until;
-      }
-    }
-    return count;
-  }
-
- private:
-  const Dataflow& flow_;
-  std::vector<std::uint32_t> last_reader_;  // in the forward pass
-};
-
 /// Gradients in the order in which the forward pass first needs their parameters.
 std::vector<Gradient> in_forward_order(std::vector<Gradient> gradients, const ForwardPass& pass) {
   std::erase_if(gradients, [&](const Gradient& g) {
@@ -70,6 +44,7 @@ std::vector<Gradient> in_forward_order(std::vector<Gradient> gradients, const Fo
   return gradients;
 }
 
+/// Where the layers of a stack begin, by its parameters.
 class Stacks {
  public:
   Stacks(const Step& step, const Dataflow& flow, const ForwardPass& pass,
@@ -77,7 +52,6 @@ class Stacks {
       : trace_(step.trace),
         flow_(flow),
         pass_(pass),
-        crossings_(flow, pass),
         parameters_(in_forward_order(std::move(gradients), pass)) {}
 
   void find(LayerRanges& out) {
@@ -87,7 +61,8 @@ class Stacks {
     for (const LayerStack& stack : repeated_blocks(shapes)) {
       for (const LayerRange& layer : layers_of(stack)) {
         const bool behind = found.empty() || layer.first >= found.back().end;
-        if (layer.first < layer.end && behind) found.push_back(layer);
+        const bool inside = layer.first >= pass_.begin && layer.end <= pass_.end;
+        if (layer.first < layer.end && behind && inside) found.push_back(layer);
       }
     }
     out.unlike += weights_between(found);
@@ -102,46 +77,86 @@ class Stacks {
     while (i < pass_.end && flow_.ops[i].sequence < parameters_[p].node) ++i;
     return i;
   }
-  /// Where the layer begins that needs a parameter of its own first at `need`.
-  std::uint32_t begin_of_layer(std::uint32_t need, std::uint32_t period) const {
-    const std::uint32_t least = std::max(pass_.begin, need - std::min(need, period));
-    for (std::uint32_t at = need; at > least; --at) {
-      if (crossings_.at(at, period) == 1) return at;
-    }
-    return need;
-  }
   bool alike(std::uint32_t a, std::uint32_t b) const {
     const auto &x = operands_of(trace_, flow_.ops[a].op).tensors.shapes,
                &y = operands_of(trace_, flow_.ops[b].op).tensors.shapes;
     return flow_.ops[a].row == flow_.ops[b].row &&
            std::equal(x.begin(), x.end(), y.begin(), y.end(), same_dims);
   }
-  /// Whether operations from `first` on are those of `layer`.
-  bool repeats(const LayerRange& layer, std::uint32_t first) const {
-    const std::uint32_t count = layer.end - layer.first;
-    if (first < pass_.begin || first + count > pass_.end) return false;
-    for (std::uint32_t k = 0; k < count; ++k) {
-      if (!alike(layer.first + k, first + k)) return false;
-    }
-    return true;
+  /// Whether it adds two tensors of one shape, which ends a block: its result and what it was
+  /// given.
+  bool adds_skip(std::uint32_t i) const {
+    const auto& shapes = operands_of(trace_, flow_.ops[i].op).tensors.shapes;
+    return flow_.ops[i].row->is(adds_gradients) && shapes.size() == 2 && shapes[0].rank > 1 &&
+           same_dims(shapes[0], shapes[1]);
   }
 
-  /// The parameters may begin in the middle of a layer whose first part is another one's (the table
-  /// of positions that the first layer of T5 alone has); then the last one is not counted whole.
   std::vector<LayerRange> layers_of(const LayerStack& stack) const {
-    std::vector<std::uint32_t> begins;
-    const std::uint32_t first = first_need(stack.first);
-    const std::uint32_t period = first_need(stack.first + stack.period) - first;
-    for (std::size_t k = 0; k < stack.count; ++k) {
-      begins.push_back(begin_of_layer(first_need(stack.first + k * stack.period), period));
-    }
+    const std::size_t before = first_of_unlike(stack);
+    const std::vector<std::uint32_t> begins =
+        before < stack.first ? begins_behind(stack, before) : begins_of(stack);
     std::vector<LayerRange> out;
     for (std::size_t k = 0; k + 1 < begins.size(); ++k) out.push_back({begins[k], begins[k + 1]});
     if (out.empty() || out.back().first >= out.back().end) return {};
-    const LayerRange model = out.back();
-    for (std::uint32_t at = model.end; repeats(model, at); at = out.back().end) {
-      out.push_back({at, at + (model.end - model.first)});
+    out.push_back({out.back().end, 2 * out.back().end - out.back().first});
+    return out;
+  }
+
+  /// The last parameter of a layer is its own in any case: those before the first layer may be as
+  /// the first ones of the next layer (a norm of embeddings), of which they are found to be. So the
+  /// first layer begins where operations begin to repeat themselves.
+  std::vector<std::uint32_t> begins_of(const LayerStack& stack) const {
+    std::vector<std::uint32_t> own;
+    for (std::size_t k = 1; k <= stack.count; ++k) {
+      own.push_back(first_need(stack.first + k * stack.period - 1));
     }
+    const std::uint32_t period = own[1] - own[0];
+    std::uint32_t begin = own[0];
+    while (begin > pass_.begin && begin - 1 + period < pass_.end &&
+           alike(begin - 1, begin - 1 + period)) {
+      --begin;
+    }
+    std::vector<std::uint32_t> out;
+    for (const std::uint32_t need : own) out.push_back(need - (own[0] - begin));
+    return out;
+  }
+
+  /// The first parameter of a layer before the stack that has some which the others lack (the table
+  /// of positions that the first layer of T5 alone has), so that the stack was found to begin
+  /// within it; else the stack's own.
+  std::size_t first_of_unlike(const LayerStack& stack) const {
+    constexpr std::size_t most_lacked = 2;
+    std::size_t p = stack.first, like = stack.first + stack.period, matrices = 0, lacked = 0;
+    std::size_t out = stack.first;
+    while (p > 0 && like > stack.first) {
+      --p;
+      if (parameters_[p].dims != parameters_[like - 1].dims) {
+        if (++lacked > most_lacked) break;
+        continue;
+      }
+      --like;
+      matrices += parameters_[p].dims.size() == 2;
+      if (lacked > 0 && matrices > 1) out = p;
+    }
+    return out;
+  }
+
+  /// `before`: the first parameter of the layer before. A norm's arithmetic comes before its
+  /// weight, behind what ended the block before.
+  std::vector<std::uint32_t> begins_behind(const LayerStack& stack, std::size_t before) const {
+    std::size_t matched = 0;
+    for (std::size_t p = stack.first, like = stack.first + stack.period; p > before; --p) {
+      if (parameters_[p - 1].dims != parameters_[like - 1].dims) continue;
+      --like, ++matched;
+    }
+    std::vector<std::uint32_t> out{first_need(before)};
+    for (std::size_t k = 1; k <= stack.count; ++k) {
+      out.push_back(first_need(stack.first + k * stack.period - matched));
+    }
+    std::uint32_t lead = 0;
+    while (lead < out[1] - out[0] && !adds_skip(out[1] - lead - 1)) ++lead;
+    if (lead >= out[0] - pass_.begin + 1) return {};
+    for (std::uint32_t& begin : out) begin -= lead;
     return out;
   }
 
@@ -162,7 +177,6 @@ class Stacks {
   const Trace& trace_;
   const Dataflow& flow_;
   const ForwardPass& pass_;
-  Crossings crossings_;
   std::vector<Gradient> parameters_;
 };
 
