@@ -1,8 +1,6 @@
 #include "models/whatif/checkpoint/checkpointed.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -72,43 +70,6 @@ Step with_checkpoints(Step step, CheckpointReport& report) {
   check_step(step, flow);
   const LayerRanges ranges = layer_ranges(step, flow);
   const std::vector<Recomputation> all = recomputations(step, flow, ranges);
-  if (getenv("DBG"))
-    for (const auto& l : ranges.layers) {
-      const auto r = recomputation(step, flow, l);
-      fprintf(stderr, "LAYER %u %u n=%u %s", l.first, l.end, l.end - l.first, r ? "" : "NONE");
-      auto nm = [&](std::uint32_t i) {
-        return std::string(text_of(step.trace, step.trace.ops.name[flow.ops[i].root])) + "/" +
-               std::string(text_of(step.trace, step.trace.ops.name[flow.ops[i].op]));
-      };
-      fprintf(stderr, " first %s last %s", nm(l.first).c_str(), nm(l.end - 1).c_str());
-      std::uint32_t last = 0;
-      if (r)
-        for (std::uint32_t i = l.first; i < l.end; ++i)
-          if (step.trace.ops.begin[flow.ops[i].op] < r->until) last = i;
-      fprintf(stderr, " stop after %s from %.1f until %.1f at %.1f\n", nm(last).c_str(),
-              r ? to_us(r->from) : 0, r ? to_us(r->until) : 0, r ? to_us(r->at) : 0);
-    }
-  if (getenv("DBG2")) {
-    std::vector<std::vector<std::uint32_t>> readers(flow.tensors.size());
-    for (std::uint32_t i = 0; i < flow.ops.size(); ++i)
-      if (flow.ops[i].phase == FlowPhase::forward)
-        for (const FlowUse& u : flow.inputs_of(flow.ops[i])) readers[u.tensor].push_back(i);
-    for (std::uint32_t i = 0; i < 190; ++i) {
-      fprintf(stderr, "OP %u %s/%s seq %ld in", i,
-              std::string(text_of(step.trace, step.trace.ops.name[flow.ops[i].root])).c_str(),
-              std::string(text_of(step.trace, step.trace.ops.name[flow.ops[i].op])).c_str(),
-              flow.ops[i].sequence);
-      for (const FlowUse& u : flow.inputs_of(flow.ops[i]))
-        fprintf(stderr, " %u(%d,%ld)", u.tensor, (int)flow.tensors[u.tensor].producer,
-                flow.elements_of(u));
-      fprintf(stderr, " out");
-      for (auto t : flow.outputs_of(flow.ops[i])) {
-        fprintf(stderr, " %u(%ld):", t, flow.tensors[t].elements);
-        for (auto r : readers[t]) fprintf(stderr, "%u,", r);
-      }
-      fprintf(stderr, "\n");
-    }
-  }
   if (all.empty()) {
     throw InputError(step.trace.path, "--checkpoint",
                      "no layers whose parameters' shapes repeat themselves",

@@ -126,29 +126,26 @@ class Stacks {
   /// within it; else the stack's own.
   std::size_t first_of_unlike(const LayerStack& stack) const {
     constexpr std::size_t most_lacked = 2;
-    std::size_t p = stack.first, like = stack.first + stack.period, matrices = 0, lacked = 0;
-    std::size_t out = stack.first;
-    while (p > 0 && like > stack.first) {
-      --p;
-      if (parameters_[p].dims != parameters_[like - 1].dims) {
-        if (++lacked > most_lacked) break;
-        continue;
-      }
-      --like;
-      matrices += parameters_[p].dims.size() == 2;
-      if (lacked > 0 && matrices > 1) out = p;
+    const auto alike = [&](std::size_t a, std::size_t b) {
+      return parameters_[a].dims == parameters_[b].dims;
+    };
+    std::size_t p = stack.first, like = stack.first + stack.period, matrices = 0;
+    while (p > 0 && stack.first - p < most_lacked && !alike(p - 1, like - 1)) --p;
+    if (p == stack.first) return p;  // it would have begun there
+    for (; p > 0 && like > stack.first && alike(p - 1, like - 1); --like) {
+      matrices += parameters_[--p].dims.size() == 2;
     }
-    return out;
+    return matrices > 1 ? p : stack.first;
   }
 
   /// `before`: the first parameter of the layer before. A norm's arithmetic comes before its
   /// weight, behind what ended the block before.
   std::vector<std::uint32_t> begins_behind(const LayerStack& stack, std::size_t before) const {
-    std::size_t matched = 0;
-    for (std::size_t p = stack.first, like = stack.first + stack.period; p > before; --p) {
-      if (parameters_[p - 1].dims != parameters_[like - 1].dims) continue;
-      --like, ++matched;
+    std::size_t like = stack.first + stack.period;
+    for (std::size_t p = stack.first; p > before; --p) {
+      like -= parameters_[p - 1].dims == parameters_[like - 1].dims;
     }
+    const std::size_t matched = stack.first + stack.period - like;
     std::vector<std::uint32_t> out{first_need(before)};
     for (std::size_t k = 1; k <= stack.count; ++k) {
       out.push_back(first_need(stack.first + k * stack.period - matched));

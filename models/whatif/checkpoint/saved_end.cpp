@@ -17,8 +17,22 @@ bool only_moves(const FlowOp& op) {
          op.row->is(converts) || op.row->is(stores_gradients);
 }
 
+/// Statistics, masks and states, which the operation makes beside what it returns.
+bool reads_states(const FlowOp& gradient) {
+  switch (gradient.kind) {
+    case OpKind::row_norm_backward:
+    case OpKind::batch_norm_backward:
+    case OpKind::attention_backward:
+    case OpKind::pooling_backward:
+    case OpKind::dropout:
+    case OpKind::recurrent: return true;
+    default: return false;
+  }
+}
+
 void see_gradient(const Dataflow& flow, const FlowOp& gradient, std::int64_t number, Saves& saves) {
   if (only_moves(gradient)) return;
+  saves.results |= reads_states(gradient);
   const OpArguments& args = gradient.row->arguments;
   for (const FlowUse& use : flow.inputs_of(gradient)) {
     saves.results |= contains(args.saved_outputs, use.argument);
