@@ -49,6 +49,7 @@ void append_row(const Table& from, std::uint32_t row, Table& to) {
 struct FreshNumbers {
   std::int64_t correlation = 0, external_id = 0, sequence = 0;
   std::int64_t added_id = first_added_id;  // of rows that what-ifs have added, downwards
+  std::uint32_t storage = 0;               // of memory; 0: the step does not tell
 
   explicit FreshNumbers(const Trace& trace) {
     for (const std::int64_t c : trace.calls.correlation.span()) see(c, correlation);
@@ -58,6 +59,11 @@ struct FreshNumbers {
       for (const std::int64_t id : column->span()) {
         see(id, external_id);
         if (is_added(id)) added_id = std::min(added_id, id - 1);
+      }
+    }
+    for (std::uint32_t op = 0; op < trace.ops.size(); ++op) {
+      for (const TensorShape& shape : operands_of(trace, op).tensors.shapes) {
+        if (shape.memory.known()) storage = std::max(storage, shape.memory.storage + 1);
       }
     }
   }
@@ -111,6 +117,7 @@ class Rearrangement {
   void copy_ops();
   void number_sequences(const std::vector<RowNumbers>& rows);
   void copy_op(std::uint32_t p, std::uint32_t row);
+  OperandsId in_own_memory(std::uint32_t p, OperandsId operands);
   template <class Table>
   void copy_spans(const Table& from, Table& to);
   template <class Table>
@@ -219,6 +226,18 @@ std::int64_t Rearrangement::external_id(std::uint32_t p, std::int64_t id) {
   return known->second;
 }
 
+/// A gradient that a copy makes is one of a parameter no more: it is added to the one that is.
+OperandsId Rearrangement::in_own_memory(std::uint32_t p, OperandsId operands) {
+  if (!operands.valid()) return operands;
+  Operands own = old_.trace.operands.get(operands);
+  for (TensorShape& shape : own.tensors.shapes) {
+    TensorMemory& memory = shape.memory;
+    if (memory.role == TensorRole::gradient) memory.role = TensorRole::fixed;
+    if (memory.known() && memory.made_in_step()) memory.storage += part(p).copy * fresh_.storage;
+  }
+  return out_.step.trace.operands.intern(std::move(own));
+}
+
 void Rearrangement::copy_op(std::uint32_t p, std::uint32_t row) {
   HostOps& ops = out_.step.trace.ops;
   append_row(old_.trace.ops, row, ops);
@@ -227,6 +246,9 @@ void Rearrangement::copy_op(std::uint32_t p, std::uint32_t row) {
   ops.external_id[last] = external_id(p, ops.external_id[last]);
   if (part(p).copy > 0 && ops.sequence[last] >= 0) {
     ops.sequence[last] += numbers_[part(p).copy].sequence_shift;
+  }
+  if (part(p).makes_anew && fresh_.storage > 0) {
+    ops.operands[last] = in_own_memory(p, ops.operands[last]);
   }
 }
 

@@ -19,6 +19,8 @@ struct StepPart {
   std::uint32_t copy = 0;
   std::optional<ThreadId> of = {};     // only what this thread did
   std::uint32_t runs_like = no_index;  // all of a copy runs on the thread of this item
+  /// What the part makes a copy makes anew, in memory of its own; else it makes the same again.
+  bool makes_anew = false;
 };
 
 struct Rearranged {

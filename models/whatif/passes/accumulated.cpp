@@ -92,6 +92,7 @@ Rearranged repeated(const Step& step, const TracedPass& pass, std::int64_t times
   for (std::int64_t k = 1; k <= times; ++k) {
     for (StepPart part : again) {
       part.copy = static_cast<std::uint32_t>(k);
+      part.makes_anew = true;
       parts.push_back(part);
     }
   }
@@ -186,7 +187,10 @@ NewKernel adding(const GradientStore& store, const PassesOptions& o, const Added
   k.kernel = o.names.kernel(LibraryUse::gradient_add, store.shape.type);
   k.op = add_op;
   k.operands.has_shapes = true;
-  for (int i = 0; i < 2; ++i) k.operands.tensors.add(k.operands.argument_count++, store.shape);
+  TensorShape there = store.shape;
+  there.memory = {};
+  k.operands.tensors.add(k.operands.argument_count++, there);
+  k.operands.tensors.add(k.operands.argument_count++, store.shape);
   k.geometry = flat_geometry(elements / elements_of_block, 128);
   TimedLaunch add;
   add.law = TimeLaw::memory;
