@@ -137,12 +137,16 @@ class Regions {
 
 void mark_recomputed(const Step& step, Dataflow& flow) {
   Regions regions(step, flow);
-  // Each backward pass meets the parts of its forward pass from the last one on.
+  // Each backward pass meets the parts of its forward pass from the last one on. What only adds up
+  // gradients may lie in no node.
   std::uint32_t seen = 0, end = 0;
+  bool forward = false;
   for (const Region& region : regions.find()) {
     const std::uint32_t begin = region.ops.front();
     for (; seen < begin; ++seen) {
-      if (flow.ops[seen].phase == FlowPhase::forward) end = seen + 1;
+      const FlowOp& op = flow.ops[seen];
+      forward = op.phase == FlowPhase::forward && (forward || is_core(op.kind));
+      if (forward) end = seen + 1;
     }
     end = regions.match(region, end);
   }

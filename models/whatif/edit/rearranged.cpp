@@ -62,8 +62,11 @@ struct FreshNumbers {
       }
     }
     for (std::uint32_t op = 0; op < trace.ops.size(); ++op) {
-      for (const TensorShape& shape : operands_of(trace, op).tensors.shapes) {
-        if (shape.memory.known()) storage = std::max(storage, shape.memory.storage + 1);
+      for (const auto* list :
+           {&operands_of(trace, op).tensors.shapes, &operands_of(trace, op).made}) {
+        for (const TensorShape& shape : *list) {
+          if (shape.memory.known()) storage = std::max(storage, shape.memory.storage + 1);
+        }
       }
     }
   }
@@ -230,10 +233,12 @@ std::int64_t Rearrangement::external_id(std::uint32_t p, std::int64_t id) {
 OperandsId Rearrangement::in_own_memory(std::uint32_t p, OperandsId operands) {
   if (!operands.valid()) return operands;
   Operands own = old_.trace.operands.get(operands);
-  for (TensorShape& shape : own.tensors.shapes) {
-    TensorMemory& memory = shape.memory;
-    if (memory.role == TensorRole::gradient) memory.role = TensorRole::fixed;
-    if (memory.known() && memory.made_in_step()) memory.storage += part(p).copy * fresh_.storage;
+  for (auto* list : {&own.tensors.shapes, &own.made}) {
+    for (TensorShape& shape : *list) {
+      TensorMemory& memory = shape.memory;
+      if (memory.role == TensorRole::gradient) memory.role = TensorRole::fixed;
+      if (memory.known() && memory.made_in_step()) memory.storage += part(p).copy * fresh_.storage;
+    }
   }
   return out_.step.trace.operands.intern(std::move(own));
 }
