@@ -116,9 +116,20 @@ class Stacks {
            alike(begin - 1, begin - 1 + period)) {
       --begin;
     }
+    // Layers that take turns (shifted windows) are not alike from their begin on.
+    if (begin > first_need(stack.first + parameters_beyond(stack))) {
+      return begins_behind(stack, stack.first);
+    }
     std::vector<std::uint32_t> out;
     for (const std::uint32_t need : own) out.push_back(need - (own[0] - begin));
     return out;
+  }
+
+  /// How many parameters behind the stack go on as its layers do.
+  std::size_t parameters_beyond(const LayerStack& stack) const {
+    std::size_t p = stack.first + stack.size();
+    while (p < parameters_.size() && parameters_[p].dims == parameters_[p - stack.period].dims) ++p;
+    return p - stack.first - stack.size();
   }
 
   /// The first parameter of a layer before the stack that has some which the others lack (the table
@@ -130,7 +141,13 @@ class Stacks {
       return parameters_[a].dims == parameters_[b].dims;
     };
     std::size_t p = stack.first, like = stack.first + stack.period, matrices = 0;
-    while (p > 0 && stack.first - p < most_lacked && !alike(p - 1, like - 1)) --p;
+    const auto of_layers = [&](std::size_t a) {
+      for (std::size_t b = stack.first; b < stack.first + stack.period; ++b) {
+        if (alike(a, b)) return true;
+      }
+      return false;
+    };
+    while (p > 0 && stack.first - p < most_lacked && !of_layers(p - 1)) --p;
     if (p == stack.first) return p;  // it would have begun there
     for (; p > 0 && like > stack.first && alike(p - 1, like - 1); --like) {
       matrices += parameters_[--p].dims.size() == 2;
@@ -138,8 +155,8 @@ class Stacks {
     return matrices > 1 ? p : stack.first;
   }
 
-  /// `before`: the first parameter of the layer before. A norm's arithmetic comes before its
-  /// weight, behind what ended the block before.
+  /// `before`: the first parameter of the layer before, or the stack's own. A norm's arithmetic
+  /// comes before its weight, behind what ended the block before.
   std::vector<std::uint32_t> begins_behind(const LayerStack& stack, std::size_t before) const {
     std::size_t like = stack.first + stack.period;
     for (std::size_t p = stack.first; p > before; --p) {
@@ -147,7 +164,8 @@ class Stacks {
     }
     const std::size_t matched = stack.first + stack.period - like;
     std::vector<std::uint32_t> out{first_need(before)};
-    for (std::size_t k = 1; k <= stack.count; ++k) {
+    const std::size_t count = matched > 0 ? stack.count + 1 : stack.count;
+    for (std::size_t k = 1; k < count; ++k) {
       out.push_back(first_need(stack.first + k * stack.period - matched));
     }
     std::uint32_t lead = 0;
