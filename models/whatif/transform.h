@@ -34,6 +34,7 @@ struct LibraryNames;
 struct MeasuredLayers;
 struct CollectiveLaw;
 struct CompiledHostLaw;
+struct RepeatLaw;
 struct DeviceMemory;
 
 /// Asks for nothing, as a value of any option: in sweeps, one of several.
@@ -105,6 +106,7 @@ struct TransformInput {
   const MeasuredLayers& layers;
   const CollectiveLaw& collectives;
   const CompiledHostLaw& compiled_host;
+  const RepeatLaw& repeats;
   const DeviceMemory& device_memory;
   double floor_share = 1;              // of a measured time: its launch floor is at most this
   const PeakMemory* memory = nullptr;  // of the traced step; null: not known

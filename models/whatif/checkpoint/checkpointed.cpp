@@ -6,6 +6,7 @@
 
 #include "models/whatif/checkpoint/layer_ranges.h"
 #include "models/whatif/checkpoint/saved_end.h"
+#include "models/whatif/edit/added_host.h"
 #include "models/whatif/edit/rearranged.h"
 
 namespace tandem {
@@ -63,9 +64,37 @@ std::vector<StepPart> parts_with(const Step& step, const std::vector<Recomputati
   return parts;
 }
 
+/// Host time before an item.
+void add_gap(std::uint32_t item, std::uint32_t end, double us, Plan& plan) {
+  if (item < end) plan.items[item].gap += from_us(us);
+}
+
+/// Python's part in it: before the layer runs first, before it runs again, and where its gradients
+/// ask for what it saved. `parts`: of which each copy is one of `all`.
+void add_host_time(const std::vector<Recomputation>& all, const std::vector<StepPart>& parts,
+                   const CheckpointOptions& o, Rearranged& out) {
+  const RepeatLaw& law = o.law;
+  const AddedHost host = added_host(out.step, o.host);
+  const auto us = [&](double ratio) { return host.us(ratio, law.bare) - host.launch_call_us; };
+  Plan& plan = out.step.plan;
+  for (std::size_t p = 0, k = 0; p < parts.size(); ++p) {
+    if (parts[p].copy == 0) continue;
+    const auto saved = static_cast<double>(all[k++].saved);
+    add_gap(out.first_item[p], out.end_item[p], us(law.layer_again + saved * law.saved_again),
+            plan);
+    add_gap(out.first_item[p + 1], out.end_item[p + 1], us(saved * law.saved_backward), plan);
+    for (std::size_t own = 0; own < p; ++own) {
+      const StepPart& from = parts[own];
+      if (from.copy > 0 || parts[p].first < from.first || parts[p].first >= from.end) continue;
+      const std::uint32_t first = out.first_item[own] + parts[p].first - from.first;
+      add_gap(first, out.end_item[own], us(law.layer_forward + saved * law.saved_forward), plan);
+    }
+  }
+}
+
 }  // namespace
 
-Step with_checkpoints(Step step, CheckpointReport& report) {
+Step with_checkpoints(Step step, const CheckpointOptions& o, CheckpointReport& report) {
   const Dataflow flow = dataflow(step);
   check_step(step, flow);
   const LayerRanges ranges = layer_ranges(step, flow);
@@ -78,6 +107,7 @@ Step with_checkpoints(Step step, CheckpointReport& report) {
   }
   const std::vector<StepPart> parts = parts_with(step, all);
   Rearranged out = rearranged(step, parts);
+  add_host_time(all, parts, o, out);
   report.layers = static_cast<std::int64_t>(all.size());
   report.unlike = ranges.unlike;
   for (std::size_t p = 0; p < parts.size(); ++p) {

@@ -1,6 +1,7 @@
 #include "models/whatif/checkpoint/saved_end.h"
 
 #include <algorithm>
+#include <set>
 
 namespace tandem {
 
@@ -9,6 +10,7 @@ namespace {
 /// What the gradient of an operation reads of the forward pass.
 struct Saves {
   bool operands = false, results = false;
+  std::int64_t tensors = 0;
 };
 
 /// Of what only moves, converts or adds up gradients no tensor is kept.
@@ -35,15 +37,17 @@ void see_gradient(const Dataflow& flow, const FlowOp& gradient, std::int64_t num
   saves.results |= reads_states(gradient);
   const OpArguments& args = gradient.row->arguments;
   for (const FlowUse& use : flow.inputs_of(gradient)) {
-    saves.results |= contains(args.saved_outputs, use.argument);
-    saves.operands |= contains(args.saved_inputs, use.argument);
     const FlowTensor& tensor = flow.tensors[use.tensor];
-    if (tensor.producer == no_row) {
-      // A parameter, or a part of what was made: no gradient of a layer comes from nowhere.
-      saves.operands |= flow.elements_of(use) > 1;
-    } else if (flow.ops[tensor.producer].phase == FlowPhase::forward) {
-      (flow.ops[tensor.producer].sequence == number ? saves.results : saves.operands) = true;
-    }
+    const bool made = tensor.producer != no_row;
+    const bool forward = made && flow.ops[tensor.producer].phase == FlowPhase::forward;
+    const bool own = forward && flow.ops[tensor.producer].sequence == number;
+    // A parameter, or a part of what was made: no gradient of a layer comes from nowhere.
+    const bool given = made ? forward && !own : flow.elements_of(use) > 1;
+    const bool result = own || contains(args.saved_outputs, use.argument);
+    const bool operand = given || contains(args.saved_inputs, use.argument);
+    saves.results |= result;
+    saves.operands |= operand;
+    saves.tensors += result || operand;
   }
 }
 
@@ -53,6 +57,17 @@ Saves saved_by(const Dataflow& flow, std::int64_t number) {
     if (runs_backward(op) && op.sequence == number) see_gradient(flow, op, number, out);
   }
   return out;
+}
+
+std::int64_t tensors_saved(const Dataflow& flow, const LayerRange& layer) {
+  std::set<std::int64_t> numbers;
+  for (std::uint32_t i = layer.first; i < layer.end; ++i) numbers.insert(flow.ops[i].sequence);
+  Saves out;
+  for (const FlowOp& op : flow.ops) {
+    if (!runs_backward(op) || numbers.count(op.sequence) == 0) continue;
+    see_gradient(flow, op, op.sequence, out);
+  }
+  return out.tensors;
 }
 
 /// The outermost around an operation that notes its number.
@@ -91,9 +106,9 @@ std::optional<Recomputation> recomputation(const Step& step, const Dataflow& flo
     const std::uint32_t node = node_of_number(trace, op.sequence);
     if ((!saves.operands && !saves.results) || node == no_row) continue;
     Recomputation out;
+    out.saved = tensors_saved(flow, layer);
     const std::uint32_t first = flow.ops[layer.first].root;
     out.program = ops.thread[first];
-    out.gradients = ops.thread[node];
     out.from = ops.begin[first];
     out.until =
         saves.results ? end_of(ops, op.root) : ops.begin[noted_row(trace, flow.nesting, op)];

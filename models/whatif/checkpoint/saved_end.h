@@ -12,7 +12,8 @@ namespace tandem {
 struct Recomputation {
   TimePoint from{}, until{};  // of the program, which runs the layer
   TimePoint at{};  // in the backward pass: within the first node that needs what it saves
-  ThreadId program, gradients;
+  ThreadId program;
+  std::int64_t saved = 0;  // tensors that gradients of the layer read
 };
 
 /// PyTorch's checkpoint stops once all is there that the layer's gradients read: behind the last

@@ -6,6 +6,7 @@
 #include "models/step/memory/sharded_parameters.h"
 #include "models/whatif/checkpoint/checkpointed.h"
 #include "models/whatif/edit/collectives.h"
+#include "models/whatif/edit/repeat_law.h"
 
 namespace tandem {
 
@@ -20,9 +21,6 @@ constexpr ReportField memory_ratio{"memory_ratio", "ratio",
                                    "of the peak of memory at the traced batch"};
 constexpr ReportField all[] = {layers, kernels, again_us, memory_ratio};
 }  // namespace says
-
-/// By how much the GPU time of one program differs between two runs (docs/accuracy.md).
-constexpr double between_runs = 0.01;
 
 /// How much the peak changes at the traced batch; 1 where it is not known.
 double change_memory(const TransformInput& in, Rewritten& out) {
@@ -60,7 +58,7 @@ void check_asked(const TransformInput& in) {
 std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   check_asked(in);
   CheckpointReport report;
-  out.step = with_checkpoints(std::move(out.step), report);
+  out.step = with_checkpoints(std::move(out.step), {in.repeats, in.host}, report);
   out.changed = true;
   const double ratio = change_memory(in, out);
   out.losses.add("checkpoint_unlike_layers", Severity::warning,
@@ -70,7 +68,7 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   TransformReport said;
   said.from = "kept";
   said.to = "computed again";
-  said.expected_error = between_runs;
+  said.expected_error = in.repeats.between_runs;
   said.values = {reported(says::layers, report.layers, true),
                  reported(says::kernels, report.kernels), reported(says::again_us, report.us),
                  reported(says::memory_ratio, ratio)};

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "models/whatif/edit/collectives.h"
+#include "models/whatif/edit/repeat_law.h"
 #include "models/whatif/passes/accumulated.h"
 
 namespace tandem {
@@ -15,10 +16,6 @@ constexpr ReportField added{"added", "count", "gradients added to those of a pas
 constexpr ReportField added_us{"added_us", "us", "of the GPU in which they are"};
 constexpr ReportField all[] = {added, added_us};
 }  // namespace says
-
-/// By how much the GPU time of one program differs between two runs, and that of kernels which a
-/// law times from what is measured (docs/accuracy.md).
-constexpr double between_runs = 0.01, of_law = 0.2;
 
 /// Gradients stay beside the activations of the next pass.
 void change_memory(const TransformInput& in, Rewritten& out) {
@@ -43,7 +40,8 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   TransformReport said;
   said.from = std::to_string(report.from);
   said.to = std::to_string(to);
-  said.expected_error = between_runs + of_law * report.added_us / gpu_us(out.step);
+  said.expected_error =
+      in.repeats.between_runs + in.repeats.of_sums * report.added_us / gpu_us(out.step);
   said.values = {reported(says::added, report.added, report.added > 0),
                  reported(says::added_us, report.added_us)};
   return said;
