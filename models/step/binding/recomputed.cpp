@@ -140,7 +140,7 @@ void mark_recomputed(const Step& step, Dataflow& flow) {
   // Each backward pass meets the parts of its forward pass from the last one on. What only adds up
   // gradients may lie in no node.
   std::uint32_t seen = 0, end = 0;
-  bool forward = false;
+  bool forward = true;
   for (const Region& region : regions.find()) {
     const std::uint32_t begin = region.ops.front();
     for (; seen < begin; ++seen) {

@@ -41,14 +41,14 @@ std::vector<Recomputation> recomputations(const Step& step, const Dataflow& flow
   return out;
 }
 
-std::vector<StepPart> parts_with(const Step& step, const std::vector<Recomputation>& all) {
-  std::vector<StepPart> parts;
-  StepPart own;
+std::vector<HostPart> parts_with(const Step& step, const std::vector<Recomputation>& all) {
+  std::vector<HostPart> parts;
+  HostPart own;
   for (const Recomputation& again : all) {
     own.until = again.at;
     own.end = first_item_from(step, again.at);
     parts.push_back(own);
-    StepPart copy;
+    HostPart copy;
     copy.copy = static_cast<std::uint32_t>(parts.size());
     copy.from = again.from;
     copy.until = again.until;
@@ -71,7 +71,7 @@ void add_gap(std::uint32_t item, std::uint32_t end, double us, Plan& plan) {
 
 /// Python's part in it: before the layer runs first, before it runs again, and where its gradients
 /// ask for what it saved. `parts`: of which each copy is one of `all`.
-void add_host_time(const std::vector<Recomputation>& all, const std::vector<StepPart>& parts,
+void add_host_time(const std::vector<Recomputation>& all, const std::vector<HostPart>& parts,
                    const CheckpointOptions& o, Rearranged& out) {
   const RepeatLaw& law = o.law;
   const AddedHost host = added_host(out.step, o.host);
@@ -84,7 +84,7 @@ void add_host_time(const std::vector<Recomputation>& all, const std::vector<Step
             plan);
     add_gap(out.first_item[p + 1], out.end_item[p + 1], us(saved * law.saved_backward), plan);
     for (std::size_t own = 0; own < p; ++own) {
-      const StepPart& from = parts[own];
+      const HostPart& from = parts[own];
       if (from.copy > 0 || parts[p].first < from.first || parts[p].first >= from.end) continue;
       const std::uint32_t first = out.first_item[own] + parts[p].first - from.first;
       add_gap(first, out.end_item[own], us(law.layer_forward + saved * law.saved_forward), plan);
@@ -105,7 +105,7 @@ Step with_checkpoints(Step step, const CheckpointOptions& o, CheckpointReport& r
                      "a model of layers that are alike, as transformers have, of which the trace "
                      "states gradients (record_shapes=True)");
   }
-  const std::vector<StepPart> parts = parts_with(step, all);
+  const std::vector<HostPart> parts = parts_with(step, all);
   Rearranged out = rearranged(step, parts);
   add_host_time(all, parts, o, out);
   report.layers = static_cast<std::int64_t>(all.size());

@@ -27,7 +27,7 @@ RowNumbers by_begin(const Table& table) {
 
 /// Those of a part, in the order of the table.
 template <class Table>
-RowNumbers rows_of_part(const Table& table, const RowNumbers& sorted, const StepPart& part) {
+RowNumbers rows_of_part(const Table& table, const RowNumbers& sorted, const HostPart& part) {
   const auto before = [&](TimePoint at) {
     return std::partition_point(sorted.begin(), sorted.end(),
                                 [&](std::uint32_t row) { return table.begin[row] < at; });
@@ -95,7 +95,7 @@ Duration longest_lag(const Step& step) {
 
 class Rearrangement {
  public:
-  Rearrangement(const Step& step, std::span<const StepPart> parts)
+  Rearrangement(const Step& step, std::span<const HostPart> parts)
       : old_(step), parts_(parts), fresh_(step.trace) {}
 
   Rearranged make() {
@@ -113,7 +113,7 @@ class Rearrangement {
   void each_part(Visit visit) {
     for (std::uint32_t p = 0; p < parts_.size(); ++p) visit(p);
   }
-  const StepPart& part(std::uint32_t p) const { return parts_[p]; }
+  const HostPart& part(std::uint32_t p) const { return parts_[p]; }
 
   void begin_trace();
   void shift_parts();
@@ -129,7 +129,7 @@ class Rearrangement {
   void copy_items(std::uint32_t p);
   void copy_call(std::uint32_t p, HostItem& item);
   void copy_work(std::uint32_t p, std::uint32_t w, std::int64_t correlation);
-  bool belongs(const StepPart& part, std::uint32_t item) const;
+  bool belongs(const HostPart& part, std::uint32_t item) const;
   std::int64_t external_id(std::uint32_t p, std::int64_t id);
 
   void resolve();
@@ -140,7 +140,7 @@ class Rearrangement {
   std::uint32_t work_for(std::uint32_t p, std::uint32_t work) const;
 
   const Step& old_;
-  std::span<const StepPart> parts_;
+  std::span<const HostPart> parts_;
   FreshNumbers fresh_;
   Rearranged out_;
   std::map<std::uint32_t, CopyNumbers> numbers_;  // by copy
@@ -191,7 +191,7 @@ Duration Rearrangement::shift_of_end(TimePoint end, Duration least) const {
 
 template <class Table>
 void Rearrangement::place_row(std::uint32_t p, Table& rows, std::size_t row) const {
-  const StepPart& from = part(p);
+  const HostPart& from = part(p);
   if (from.copy == 0) {
     const TimePoint end = rows.begin[row] + rows.duration[row];
     rows.duration[row] += shift_of_end(end, out_.shift[p]) - out_.shift[p];
@@ -281,7 +281,7 @@ void Rearrangement::copy_ops() {
   copy_spans(trace.modules, out_.step.trace.modules);
 }
 
-bool Rearrangement::belongs(const StepPart& part, std::uint32_t item) const {
+bool Rearrangement::belongs(const HostPart& part, std::uint32_t item) const {
   const std::uint32_t call = old_.plan.items[item].source;
   return !part.of || (call != no_index && old_.trace.calls.thread[call] == *part.of);
 }
@@ -339,7 +339,7 @@ void Rearrangement::copy_items(std::uint32_t p) {
 }
 
 std::uint32_t Rearrangement::instance_in(std::uint32_t p, std::uint32_t item) const {
-  const StepPart& from = part(p);
+  const HostPart& from = part(p);
   return item < from.first || item >= from.end ? no_index : new_item_[p][item - from.first];
 }
 
@@ -404,7 +404,7 @@ void Rearrangement::resolve() {
 
 }  // namespace
 
-Rearranged rearranged(const Step& step, std::span<const StepPart> parts) {
+Rearranged rearranged(const Step& step, std::span<const HostPart> parts) {
   return Rearrangement(step, parts).make();
 }
 

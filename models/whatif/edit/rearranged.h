@@ -12,7 +12,7 @@ namespace tandem {
 
 /// Host items one behind the other with their works, and what the trace says of their time:
 /// operations, annotations and calls of modules that begin in it.
-struct StepPart {
+struct HostPart {
   std::uint32_t first = 0, end = 0;  // items of the plan
   TimePoint from = TimePoint::min(), until = TimePoint::max();
   /// 0: the step itself; else it runs once more. The parts of one copy have one number, ascending.
@@ -35,7 +35,7 @@ struct Rearranged {
 /// first. What refers to a part that is there more than once means its own copy, else the last one
 /// before it; what refers to one that is left out means what its thread did before. Copies have
 /// numbers of autograd, calls and operations of their own, as if they had been recorded.
-Rearranged rearranged(const Step& step, std::span<const StepPart> parts);
+Rearranged rearranged(const Step& step, std::span<const HostPart> parts);
 
 /// The first item of a call that begins at `at` or later, or the end of the step behind the last.
 std::uint32_t first_item_from(const Step& step, TimePoint at);

@@ -49,10 +49,10 @@ void check_step(const Step& step, const Dataflow& flow, const std::vector<Traced
 }
 
 /// The step's own parts around what comes or goes at `at`.
-StepPart up_to(const Step& step, TimePoint at) {
+HostPart up_to(const Step& step, TimePoint at) {
   return {.first = 0, .end = first_item_from(step, at), .until = at};
 }
-StepPart from_there(const Step& step, TimePoint at) {
+HostPart from_there(const Step& step, TimePoint at) {
   return {.first = first_item_from(step, at),
           .end = static_cast<std::uint32_t>(step.plan.items.size()),
           .from = at};
@@ -87,10 +87,10 @@ std::uint32_t first_of_thread(const Step& step, ThreadId thread, std::uint32_t f
 
 /// The last pass `times` more, each of which begins when the one before has its gradients.
 Rearranged repeated(const Step& step, const TracedPass& pass, std::int64_t times) {
-  std::vector<StepPart> parts{up_to(step, pass.until)};
-  const std::vector<StepPart> again = parts_of(step, pass);
+  std::vector<HostPart> parts{up_to(step, pass.until)};
+  const std::vector<HostPart> again = parts_of(step, pass);
   for (std::int64_t k = 1; k <= times; ++k) {
-    for (StepPart part : again) {
+    for (HostPart part : again) {
       part.copy = static_cast<std::uint32_t>(k);
       part.makes_anew = true;
       parts.push_back(part);
@@ -253,7 +253,7 @@ Step with_passes(Step step, const PassesOptions& o, PassesReport& report) {
   if (o.passes == report.from) return step;
   if (o.passes < report.from) {
     const TimePoint stays = passes[static_cast<std::size_t>(o.passes) - 1].until;
-    const StepPart parts[] = {up_to(step, stays), from_there(step, passes.back().until)};
+    const HostPart parts[] = {up_to(step, stays), from_there(step, passes.back().until)};
     return rearranged(step, parts).step;
   }
   const std::int64_t times = o.passes - report.from;

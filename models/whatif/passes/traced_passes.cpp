@@ -87,11 +87,11 @@ std::vector<TracedPass> traced_passes(const Step& step, const Dataflow& flow) {
   return out;
 }
 
-std::vector<StepPart> parts_of(const Step& step, const TracedPass& pass) {
-  std::vector<StepPart> out;
+std::vector<HostPart> parts_of(const Step& step, const TracedPass& pass) {
+  std::vector<HostPart> out;
   const auto add = [&](TimePoint from, TimePoint until) {
     if (from >= until) return;
-    StepPart part;
+    HostPart part;
     part.first = first_item_from(step, from);
     part.end = first_item_from(step, until);
     part.from = from;

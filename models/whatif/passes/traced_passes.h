@@ -21,7 +21,7 @@ struct TracedPass {
 std::vector<TracedPass> traced_passes(const Step& step, const Dataflow& flow);
 
 /// A pass without what an optimizer does in it, which drops gradients before the first one.
-std::vector<StepPart> parts_of(const Step& step, const TracedPass& pass);
+std::vector<HostPart> parts_of(const Step& step, const TracedPass& pass);
 
 /// Time, as traced, between two moments in which no optimizer runs.
 Duration outside_optimizer(const Trace& trace, TimePoint from, TimePoint until);
