@@ -66,6 +66,15 @@ std::vector<Gradient> gradients_of(const Step& step, const OpNesting& nesting) {
   return out;
 }
 
+bool updates_rows(const Trace& trace) {
+  const std::vector<bool> in_optimizer = ops_of_optimizer(trace);
+  OpRows rows(trace);
+  for (std::uint32_t op = 0; op < in_optimizer.size(); ++op) {
+    if (in_optimizer[op] && rows.of(op).is(adds_rows)) return true;
+  }
+  return false;
+}
+
 std::vector<std::size_t> bucket_ends(const std::vector<Gradient>& gradients,
                                      const GradientBuckets& buckets) {
   std::vector<std::size_t> ends;

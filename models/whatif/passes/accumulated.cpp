@@ -13,6 +13,7 @@
 #include "models/step/memory/trained_parameters.h"
 #include "models/step/op_rows.h"
 #include "models/whatif/edit/added_host.h"
+#include "models/whatif/edit/gradients.h"
 #include "models/whatif/edit/launch_order.h"
 #include "models/whatif/edit/rearranged.h"
 #include "models/whatif/edit/step_edit.h"
@@ -39,12 +40,16 @@ void check_step(const Step& step, const Dataflow& flow, const std::vector<Traced
       std::any_of(step.plan.items.begin(), step.plan.items.end(),
                   [](const HostItem& item) { return item.kind == ItemKind::graph_launch; });
   if (captured) refuse(step, "CUDA graphs", "an eager step");
-  const std::int64_t told = TrainedParameters(step.trace, step.links.steps.back()).passes();
+  if (updates_rows(step.trace)) refuse(step, "sparse gradients of tables", "dense ones");
+  const TrainedParameters trained(step.trace, step.links.steps.back());
+  if (trained.empty()) {
+    refuse(step, "no gradient whose shape was recorded", "a trace with record_shapes=True");
+  }
+  const std::int64_t told = trained.passes();
   if (told != static_cast<std::int64_t>(passes.size())) {
     refuse(step,
            fmt::format("{} backward passes, of which {} add up to one update", passes.size(), told),
-           "one update of the optimizer by the gradients of all of them, which have shapes "
-           "(record_shapes=True)");
+           "one update of the optimizer by the gradients of all of them");
   }
 }
 

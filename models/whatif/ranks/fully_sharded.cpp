@@ -221,16 +221,6 @@ class Events {
   AddedStream copies_, gathers_, scatters_;
 };
 
-/// Whether the optimizer updates rows of tables: their gradients are sparse.
-bool updates_rows(const Trace& trace) {
-  const std::vector<bool> in_optimizer = ops_of_optimizer(trace);
-  OpRows rows(trace);
-  for (std::uint32_t op = 0; op < in_optimizer.size(); ++op) {
-    if (in_optimizer[op] && rows.of(op).is(adds_rows)) return true;
-  }
-  return false;
-}
-
 double elements(const Gradient& gradient) {
   double out = 1;
   for (const std::int64_t d : gradient.dims) out *= static_cast<double>(d);
