@@ -58,11 +58,17 @@ class Stacks {
     std::vector<std::vector<std::int64_t>> shapes;
     for (const Gradient& g : parameters_) shapes.push_back(g.dims);
     std::vector<LayerRange> found;
+    std::size_t taken = 0;  // parameters up to here are of the stacks so far
     for (const LayerStack& stack : repeated_blocks(shapes)) {
-      for (const LayerRange& layer : layers_of(stack)) {
-        const bool behind = found.empty() || layer.first >= found.back().end;
+      const std::vector<LayerRange> layers = layers_of(stack, taken);
+      taken = stack.first + stack.size();
+      // What goes on as a stack did may be the first of the next one.
+      while (!found.empty() && !layers.empty() && found.back().end > layers.front().first) {
+        found.pop_back();
+      }
+      for (const LayerRange& layer : layers) {
         const bool inside = layer.first >= pass_.begin && layer.end <= pass_.end;
-        if (layer.first < layer.end && behind && inside) found.push_back(layer);
+        if (layer.first < layer.end && inside) found.push_back(layer);
       }
     }
     out.unlike += weights_between(found);
@@ -91,15 +97,31 @@ class Stacks {
            same_dims(shapes[0], shapes[1]);
   }
 
-  std::vector<LayerRange> layers_of(const LayerStack& stack) const {
-    const std::size_t before = first_of_unlike(stack);
+  std::vector<LayerRange> layers_of(const LayerStack& stack, std::size_t taken) const {
+    const std::size_t before = first_of_unlike(stack, taken);
     const std::vector<std::uint32_t> begins =
         before < stack.first ? begins_behind(stack, before) : begins_of(stack);
     std::vector<LayerRange> out;
     for (std::size_t k = 0; k + 1 < begins.size(); ++k) out.push_back({begins[k], begins[k + 1]});
     if (out.empty() || out.back().first >= out.back().end) return {};
     out.push_back({out.back().end, 2 * out.back().end - out.back().first});
+    // Parameters of the last ones may have been taken for those of the next stack (an encoder's
+    // layer is as the second half of a decoder's).
+    while (goes_on(out.back())) {
+      const LayerRange last = out.back();
+      out.push_back({last.end, 2 * last.end - last.first});
+    }
     return out;
+  }
+
+  /// Whether the operations behind a layer are those of it once more.
+  bool goes_on(const LayerRange& layer) const {
+    const std::uint32_t period = layer.end - layer.first;
+    if (layer.end + period > pass_.end) return false;
+    for (std::uint32_t i = layer.first; i < layer.end; ++i) {
+      if (!alike(i, i + period)) return false;
+    }
+    return true;
   }
 
   /// The last parameter of a layer is its own in any case: those before the first layer may be as
@@ -135,7 +157,7 @@ class Stacks {
   /// The first parameter of a layer before the stack that has some which the others lack (the table
   /// of positions that the first layer of T5 alone has), so that the stack was found to begin
   /// within it; else the stack's own.
-  std::size_t first_of_unlike(const LayerStack& stack) const {
+  std::size_t first_of_unlike(const LayerStack& stack, std::size_t taken) const {
     constexpr std::size_t most_lacked = 2;
     const auto alike = [&](std::size_t a, std::size_t b) {
       return parameters_[a].dims == parameters_[b].dims;
@@ -147,9 +169,9 @@ class Stacks {
       }
       return false;
     };
-    while (p > 0 && stack.first - p < most_lacked && !of_layers(p - 1)) --p;
+    while (p > taken && stack.first - p < most_lacked && !of_layers(p - 1)) --p;
     if (p == stack.first) return p;  // it would have begun there
-    for (; p > 0 && like > stack.first && alike(p - 1, like - 1); --like) {
+    for (; p > taken && like > stack.first && alike(p - 1, like - 1); --like) {
       matrices += parameters_[--p].dims.size() == 2;
     }
     return matrices > 1 ? p : stack.first;
@@ -170,8 +192,7 @@ class Stacks {
     }
     std::uint32_t lead = 0;
     while (lead < out[1] - out[0] && !adds_skip(out[1] - lead - 1)) ++lead;
-    if (lead >= out[0] - pass_.begin + 1) return {};
-    for (std::uint32_t& begin : out) begin -= lead;
+    for (std::uint32_t& begin : out) begin -= std::min(lead, begin - pass_.begin);
     return out;
   }
 
