@@ -29,12 +29,22 @@ void check_step(const Step& step, const Dataflow& flow) {
   if (again) refuse("layers that are computed again already", "a step that keeps what it computes");
 }
 
+/// An item of a thread, or none.
+std::uint32_t item_of(const Step& step, ThreadId thread) {
+  for (std::uint32_t i = 0; i < step.plan.items.size(); ++i) {
+    const std::uint32_t call = step.plan.items[i].source;
+    if (call != no_index && step.trace.calls.thread[call] == thread) return i;
+  }
+  return no_index;
+}
+
 std::vector<Recomputation> recomputations(const Step& step, const Dataflow& flow,
                                           const LayerRanges& ranges) {
   std::vector<Recomputation> out;
   for (const LayerRange& layer : ranges.layers) {
     const auto again = recomputation(step, flow, layer);
-    if (again && again->from < again->until && again->until <= again->at) out.push_back(*again);
+    if (!again || again->from >= again->until || again->until > again->at) continue;
+    if (item_of(step, again->gradients) != no_index) out.push_back(*again);
   }
   std::sort(out.begin(), out.end(),
             [](const Recomputation& a, const Recomputation& b) { return a.at < b.at; });
@@ -55,7 +65,7 @@ std::vector<HostPart> parts_with(const Step& step, const std::vector<Recomputati
     copy.first = first_item_from(step, again.from);
     copy.end = first_item_from(step, again.until);
     copy.of = again.program;
-    copy.runs_like = own.end;
+    copy.runs_like = item_of(step, again.gradients);
     parts.push_back(copy);
     own = {.first = own.end, .end = 0, .from = again.at};
   }

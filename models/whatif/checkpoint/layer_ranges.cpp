@@ -44,6 +44,81 @@ std::vector<Gradient> in_forward_order(std::vector<Gradient> gradients, const Fo
   return gradients;
 }
 
+/// Parameters in the order in which the forward pass first needs them.
+class Parameters {
+ public:
+  Parameters(const Dataflow& flow, const ForwardPass& pass, std::vector<Gradient> gradients)
+      : flow_(flow), pass_(pass), all_(in_forward_order(std::move(gradients), pass)) {}
+
+  std::vector<std::vector<std::int64_t>> shapes() const {
+    std::vector<std::vector<std::int64_t>> out;
+    for (const Gradient& g : all_) out.push_back(g.dims);
+    return out;
+  }
+  /// The first operation that needs parameter `p`, or the end of the pass.
+  std::uint32_t first_need(std::size_t p) const {
+    std::uint32_t i = pass_.begin;
+    if (p >= all_.size()) return pass_.end;
+    while (i < pass_.end && flow_.ops[i].sequence < all_[p].node) ++i;
+    return i;
+  }
+  /// How many parameters behind the stack go on as its layers do.
+  std::size_t beyond(const LayerStack& stack) const {
+    std::size_t p = stack.first + stack.size();
+    while (p < all_.size() && alike(p, p - stack.period)) ++p;
+    return p - stack.first - stack.size();
+  }
+
+  /// The first parameter of a layer before the stack that has some which the others lack (the table
+  /// of positions that the first layer of T5 alone has), so that the stack was found to begin
+  /// within it; else the stack's own.
+  std::size_t first_of_unlike(const LayerStack& stack, std::size_t taken) const {
+    constexpr std::size_t most_lacked = 2;
+    std::size_t p = stack.first, like = stack.first + stack.period, matrices = 0;
+    const auto of_layers = [&](std::size_t a) {
+      for (std::size_t b = stack.first; b < stack.first + stack.period; ++b) {
+        if (alike(a, b)) return true;
+      }
+      return false;
+    };
+    while (p > taken && stack.first - p < most_lacked && !of_layers(p - 1)) --p;
+    if (p == stack.first) return p;  // it would have begun there
+    for (; p > taken && like > stack.first && alike(p - 1, like - 1); --like) {
+      matrices += all_[--p].dims.size() == 2;
+    }
+    return matrices > 1 ? p : stack.first;
+  }
+
+  /// How many of a layer before the stack, which begins with parameter `before`, the others have.
+  std::size_t matched(const LayerStack& stack, std::size_t before) const {
+    std::size_t like = stack.first + stack.period;
+    for (std::size_t p = stack.first; p > before; --p) like -= alike(p - 1, like - 1);
+    return stack.first + stack.period - like;
+  }
+
+  /// Of blocks of two weights or more.
+  std::int64_t weights_between(const std::vector<LayerRange>& layers) const {
+    std::int64_t out = 0;
+    for (std::size_t k = 0; k + 1 < layers.size(); ++k) {
+      std::int64_t weights = 0;
+      for (std::size_t p = 0; p < all_.size(); ++p) {
+        const std::uint32_t need = first_need(p);
+        const bool between = need >= layers[k].end && need < layers[k + 1].first;
+        weights += between && all_[p].dims.size() > 1;
+      }
+      if (weights > 1) out += weights;
+    }
+    return out;
+  }
+
+ private:
+  bool alike(std::size_t a, std::size_t b) const { return all_[a].dims == all_[b].dims; }
+
+  const Dataflow& flow_;
+  const ForwardPass& pass_;
+  std::vector<Gradient> all_;
+};
+
 /// Where the layers of a stack begin, by its parameters.
 class Stacks {
  public:
@@ -52,14 +127,12 @@ class Stacks {
       : trace_(step.trace),
         flow_(flow),
         pass_(pass),
-        parameters_(in_forward_order(std::move(gradients), pass)) {}
+        parameters_(flow, pass, std::move(gradients)) {}
 
   void find(LayerRanges& out) {
-    std::vector<std::vector<std::int64_t>> shapes;
-    for (const Gradient& g : parameters_) shapes.push_back(g.dims);
     std::vector<LayerRange> found;
     std::size_t taken = 0;  // parameters up to here are of the stacks so far
-    for (const LayerStack& stack : repeated_blocks(shapes)) {
+    for (const LayerStack& stack : repeated_blocks(parameters_.shapes())) {
       const std::vector<LayerRange> layers = layers_of(stack, taken);
       taken = stack.first + stack.size();
       // What goes on as a stack did may be the first of the next one.
@@ -71,18 +144,11 @@ class Stacks {
         if (layer.first < layer.end && inside) found.push_back(layer);
       }
     }
-    out.unlike += weights_between(found);
+    out.unlike += parameters_.weights_between(found);
     out.layers.insert(out.layers.end(), found.begin(), found.end());
   }
 
  private:
-  /// The first operation that needs parameter `p`, or the end of the pass.
-  std::uint32_t first_need(std::size_t p) const {
-    std::uint32_t i = pass_.begin;
-    if (p >= parameters_.size()) return pass_.end;
-    while (i < pass_.end && flow_.ops[i].sequence < parameters_[p].node) ++i;
-    return i;
-  }
   bool alike(std::uint32_t a, std::uint32_t b) const {
     const auto &x = operands_of(trace_, flow_.ops[a].op).tensors.shapes,
                &y = operands_of(trace_, flow_.ops[b].op).tensors.shapes;
@@ -98,7 +164,7 @@ class Stacks {
   }
 
   std::vector<LayerRange> layers_of(const LayerStack& stack, std::size_t taken) const {
-    const std::size_t before = first_of_unlike(stack, taken);
+    const std::size_t before = parameters_.first_of_unlike(stack, taken);
     const std::vector<std::uint32_t> begins =
         before < stack.first ? begins_behind(stack, before) : begins_of(stack);
     std::vector<LayerRange> out;
@@ -130,7 +196,7 @@ class Stacks {
   std::vector<std::uint32_t> begins_of(const LayerStack& stack) const {
     std::vector<std::uint32_t> own;
     for (std::size_t k = 1; k <= stack.count; ++k) {
-      own.push_back(first_need(stack.first + k * stack.period - 1));
+      own.push_back(parameters_.first_need(stack.first + k * stack.period - 1));
     }
     const std::uint32_t period = own[1] - own[0];
     std::uint32_t begin = own[0];
@@ -139,7 +205,7 @@ class Stacks {
       --begin;
     }
     // Layers that take turns (shifted windows) are not alike from their begin on.
-    if (begin > first_need(stack.first + parameters_beyond(stack))) {
+    if (begin > parameters_.first_need(stack.first + parameters_.beyond(stack))) {
       return begins_behind(stack, stack.first);
     }
     std::vector<std::uint32_t> out;
@@ -147,48 +213,14 @@ class Stacks {
     return out;
   }
 
-  /// How many parameters behind the stack go on as its layers do.
-  std::size_t parameters_beyond(const LayerStack& stack) const {
-    std::size_t p = stack.first + stack.size();
-    while (p < parameters_.size() && parameters_[p].dims == parameters_[p - stack.period].dims) ++p;
-    return p - stack.first - stack.size();
-  }
-
-  /// The first parameter of a layer before the stack that has some which the others lack (the table
-  /// of positions that the first layer of T5 alone has), so that the stack was found to begin
-  /// within it; else the stack's own.
-  std::size_t first_of_unlike(const LayerStack& stack, std::size_t taken) const {
-    constexpr std::size_t most_lacked = 2;
-    const auto alike = [&](std::size_t a, std::size_t b) {
-      return parameters_[a].dims == parameters_[b].dims;
-    };
-    std::size_t p = stack.first, like = stack.first + stack.period, matrices = 0;
-    const auto of_layers = [&](std::size_t a) {
-      for (std::size_t b = stack.first; b < stack.first + stack.period; ++b) {
-        if (alike(a, b)) return true;
-      }
-      return false;
-    };
-    while (p > taken && stack.first - p < most_lacked && !of_layers(p - 1)) --p;
-    if (p == stack.first) return p;  // it would have begun there
-    for (; p > taken && like > stack.first && alike(p - 1, like - 1); --like) {
-      matrices += parameters_[--p].dims.size() == 2;
-    }
-    return matrices > 1 ? p : stack.first;
-  }
-
   /// `before`: the first parameter of the layer before, or the stack's own. A norm's arithmetic
   /// comes before its weight, behind what ended the block before.
   std::vector<std::uint32_t> begins_behind(const LayerStack& stack, std::size_t before) const {
-    std::size_t like = stack.first + stack.period;
-    for (std::size_t p = stack.first; p > before; --p) {
-      like -= parameters_[p - 1].dims == parameters_[like - 1].dims;
-    }
-    const std::size_t matched = stack.first + stack.period - like;
-    std::vector<std::uint32_t> out{first_need(before)};
+    const std::size_t matched = parameters_.matched(stack, before);
+    std::vector<std::uint32_t> out{parameters_.first_need(before)};
     const std::size_t count = matched > 0 ? stack.count + 1 : stack.count;
     for (std::size_t k = 1; k < count; ++k) {
-      out.push_back(first_need(stack.first + k * stack.period - matched));
+      out.push_back(parameters_.first_need(stack.first + k * stack.period - matched));
     }
     std::uint32_t lead = 0;
     while (lead < out[1] - out[0] && !adds_skip(out[1] - lead - 1)) ++lead;
@@ -196,24 +228,10 @@ class Stacks {
     return out;
   }
 
-  std::int64_t weights_between(const std::vector<LayerRange>& layers) const {
-    std::int64_t out = 0;
-    for (std::size_t k = 0; k + 1 < layers.size(); ++k) {
-      std::int64_t weights = 0;
-      for (std::size_t p = 0; p < parameters_.size(); ++p) {
-        const std::uint32_t need = first_need(p);
-        const bool between = need >= layers[k].end && need < layers[k + 1].first;
-        weights += between && parameters_[p].dims.size() > 1;
-      }
-      if (weights > 1) out += weights;
-    }
-    return out;
-  }
-
   const Trace& trace_;
   const Dataflow& flow_;
   const ForwardPass& pass_;
-  std::vector<Gradient> parameters_;
+  Parameters parameters_;
 };
 
 }  // namespace

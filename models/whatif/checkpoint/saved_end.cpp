@@ -109,6 +109,7 @@ std::optional<Recomputation> recomputation(const Step& step, const Dataflow& flo
     out.saved = tensors_saved(flow, layer);
     const std::uint32_t first = flow.ops[layer.first].root;
     out.program = ops.thread[first];
+    out.gradients = ops.thread[node];
     out.from = ops.begin[first];
     out.until =
         saves.results ? end_of(ops, op.root) : ops.begin[noted_row(trace, flow.nesting, op)];

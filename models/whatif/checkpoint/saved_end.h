@@ -12,7 +12,7 @@ namespace tandem {
 struct Recomputation {
   TimePoint from{}, until{};  // of the program, which runs the layer
   TimePoint at{};  // in the backward pass: within the first node that needs what it saves
-  ThreadId program;
+  ThreadId program, gradients;
   std::int64_t saved = 0;  // tensors that gradients of the layer read
 };
 
