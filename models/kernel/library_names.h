@@ -75,6 +75,7 @@ enum class LibraryUse : std::uint8_t {
   library_depthwise_forward,
   library_depthwise_input_gradient,
   library_depthwise_weight_gradient,
+  gradient_add,  // to the one of an earlier pass
 };
 
 /// A kernel that a step was predicted to have.

@@ -35,6 +35,7 @@ struct LibraryNames;
 struct MeasuredLayers;
 struct CollectiveLaw;
 struct CompiledHostLaw;
+struct RepeatLaw;
 struct DeviceMemory;
 
 /// Asks for nothing, as a value of any option: in sweeps, one of several.
@@ -107,6 +108,7 @@ struct TransformInput {
   const MeasuredLayers& layers;
   const CollectiveLaw& collectives;
   const CompiledHostLaw& compiled_host;
+  const RepeatLaw& repeats;
   const DeviceMemory& device_memory;
   double floor_share = 1;              // of a measured time: its launch floor is at most this
   const PeakMemory* memory = nullptr;  // of the traced step; null: not known

@@ -6,12 +6,14 @@
 #include "models/arch/gpu_config.h"
 #include "models/whatif/aliases.h"
 #include "models/whatif/batch/transform.h"
+#include "models/whatif/checkpoint/transform.h"
 #include "models/whatif/clock/transform.h"
 #include "models/whatif/compile/transform.h"
 #include "models/whatif/gpu/transform.h"
 #include "models/whatif/input/transform.h"
 #include "models/whatif/layout/transform.h"
 #include "models/whatif/optimizer/transform.h"
+#include "models/whatif/passes/transform.h"
 #include "models/whatif/precision/transform.h"
 #include "models/whatif/ranks/transform.h"
 #include "models/whatif/reported.h"
@@ -24,16 +26,17 @@ namespace tandem {
 
 std::span<const Transform> transforms() {
   static const std::array table{
-      layout_transform(), precision_transform(), optimizer_transform(),
-      batch_transform(),  compile_transform(),   ranks_transform(),
-      gpu_transform(),    clock_transform(),     input_transform(),
+      layout_transform(),    checkpoint_transform(), passes_transform(),  precision_transform(),
+      optimizer_transform(), batch_transform(),      compile_transform(), ranks_transform(),
+      gpu_transform(),       clock_transform(),      input_transform(),
   };
   return table;
 }
 
 std::vector<ReportedObject> reported_objects() {
-  return {precision_report(), optimizer_report(), batch_report(), compile_report(),
-          ranks_report(),     gpu_report(),       clock_report(), input_report()};
+  return {checkpoint_report(), passes_report(),  precision_report(), optimizer_report(),
+          batch_report(),      compile_report(), ranks_report(),     gpu_report(),
+          clock_report(),      input_report()};
 }
 
 void WhatIfs::set(std::string_view option, std::string_view value) {

@@ -79,6 +79,7 @@ Configs load_configs(const std::string& folder, const std::string& host, const s
   out.optimizer = load_optimizer_law(folder + "/kernels/optimizer.json");
   out.bands = load_bands(folder + "/bands.json");
   out.collectives = load_collective_law(folder + "/kernels/collectives.json");
+  out.repeats = load_repeat_law(folder + "/kernels/repeats.json");
   return out;
 }
 

@@ -15,6 +15,7 @@
 #include "models/runtime/host_model.h"
 #include "models/whatif/batch/law.h"
 #include "models/whatif/compile/fusion_law.h"
+#include "models/whatif/edit/repeat_law.h"
 #include "models/whatif/gpu/retarget_law.h"
 #include "models/whatif/optimizer/law.h"
 #include "models/whatif/precision/law.h"
@@ -48,6 +49,7 @@ struct Configs {
   OptimizerLaw optimizer;
   BandConstants bands;
   CollectiveLaw collectives;
+  RepeatLaw repeats;
 };
 
 /// The file of a host: a path that ends with .json, or a name of folder/hosts. Errors: InputError

@@ -33,7 +33,7 @@ class Regions {
   std::uint32_t match(const Region& region, std::uint32_t end) {
     for (std::uint32_t first = end; first-- > 0;) {
       if (!alike(flow_.ops[first], flow_.ops[region.ops.front()])) continue;
-      const auto originals = aligned(region, first);
+      const auto originals = aligned(region, first, end);
       if (!enough(originals)) continue;
       const bool numbers_anew = is_reentrant(region);
       for (std::size_t k = 0; k < originals.size(); ++k) {
@@ -71,14 +71,15 @@ class Regions {
     });
   }
 
-  /// The forward operation of each of the region's, from `first` on; no_row of those that have none
-  /// (a state of the random numbers is read and written besides).
-  std::vector<std::uint32_t> aligned(const Region& region, std::uint32_t first) const {
+  /// The forward operation of each of the region's, from `first` up to `end`; no_row of those that
+  /// have none (a state of the random numbers is read and written besides).
+  std::vector<std::uint32_t> aligned(const Region& region, std::uint32_t first,
+                                     std::uint32_t end) const {
     constexpr std::uint32_t most_skipped = 8;  // forward operations that do not run again
     std::vector<std::uint32_t> out;
     std::uint32_t next = first;
     for (const std::uint32_t i : region.ops) {
-      const std::uint32_t last = std::min(next + most_skipped, region.ops.front());
+      const std::uint32_t last = std::min(next + most_skipped, end);
       std::uint32_t at = next;
       while (at < last && !alike(flow_.ops[at], flow_.ops[i])) ++at;
       out.push_back(at < last ? at : no_row);
@@ -136,11 +137,19 @@ class Regions {
 
 void mark_recomputed(const Step& step, Dataflow& flow) {
   Regions regions(step, flow);
-  const auto first = std::find_if(flow.ops.begin(), flow.ops.end(),
-                                  [](const FlowOp& op) { return op.phase == FlowPhase::backward; });
-  // The backward pass meets the forward pass's parts from the last one on.
-  auto end = static_cast<std::uint32_t>(first - flow.ops.begin());
-  for (const Region& region : regions.find()) end = regions.match(region, end);
+  // Each backward pass meets the parts of its forward pass from the last one on. What only adds up
+  // gradients may lie in no node.
+  std::uint32_t seen = 0, end = 0;
+  bool forward = true;
+  for (const Region& region : regions.find()) {
+    const std::uint32_t begin = region.ops.front();
+    for (; seen < begin; ++seen) {
+      const FlowOp& op = flow.ops[seen];
+      forward = op.phase == FlowPhase::forward && (forward || is_core(op.kind));
+      if (forward) end = seen + 1;
+    }
+    end = regions.match(region, end);
+  }
 }
 
 }  // namespace tandem

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "models/whatif/edit/gradients.h"
 #include "models/whatif/ranks/cut_graphs.h"
-#include "models/whatif/ranks/gradients.h"
 
 namespace tandem {
 

@@ -10,9 +10,9 @@
 #include "models/step/op_rows.h"
 #include "models/whatif/edit/added_stream.h"
 #include "models/whatif/edit/collectives.h"
+#include "models/whatif/edit/gradients.h"
 #include "models/whatif/edit/step_edit.h"
 #include "models/whatif/ranks/cut_graphs.h"
-#include "models/whatif/ranks/gradients.h"
 #include "models/whatif/ranks/shard_units.h"
 #include "models/whatif/ranks/shards.h"
 
@@ -220,16 +220,6 @@ class Events {
   Duration delay_;
   AddedStream copies_, gathers_, scatters_;
 };
-
-/// Whether the optimizer updates rows of tables: their gradients are sparse.
-bool updates_rows(const Trace& trace) {
-  const std::vector<bool> in_optimizer = ops_of_optimizer(trace);
-  OpRows rows(trace);
-  for (std::uint32_t op = 0; op < in_optimizer.size(); ++op) {
-    if (in_optimizer[op] && rows.of(op).is(adds_rows)) return true;
-  }
-  return false;
-}
 
 double elements(const Gradient& gradient) {
   double out = 1;

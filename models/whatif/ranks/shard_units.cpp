@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "models/ops/op_table.h"
-#include "models/whatif/ranks/launch_order.h"
-#include "models/whatif/ranks/repeated_layers.h"
+#include "models/whatif/edit/launch_order.h"
+#include "models/whatif/edit/repeated_layers.h"
 
 namespace tandem {
 

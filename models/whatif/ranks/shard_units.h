@@ -6,7 +6,7 @@
 
 #include "models/step/op_nesting.h"
 #include "models/step/step.h"
-#include "models/whatif/ranks/gradients.h"
+#include "models/whatif/edit/gradients.h"
 
 namespace tandem {
 

@@ -179,6 +179,9 @@ ScenarioSummary summarize(const TracedRun& run, const Scenario& scenario,
   if (const TransformReport* batch = find_report(scenario.what_ifs, "batch")) {
     s.batch = parse_count("batch", batch->to);
   }
+  if (const TransformReport* passes = find_report(scenario.what_ifs, "passes")) {
+    s.passes = parse_count("passes", passes->to);
+  }
   s.precision = options.what_ifs.get("precision");
   if (s.precision.empty()) s.precision = asks_nothing;
   s.profiler = options.profiler;

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "models/step/memory/sharded_parameters.h"
+#include "models/whatif/edit/repeated_layers.h"
 #include "models/whatif/ranks/fully_sharded.h"
-#include "models/whatif/ranks/repeated_layers.h"
 #include "models/whatif/ranks/shard_units.h"
 #include "sim/engine/engine.h"
 #include "sim/engine/plan_check.h"

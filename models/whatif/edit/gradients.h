@@ -21,6 +21,9 @@ struct Gradient {
 /// In the order in which they are ready.
 std::vector<Gradient> gradients_of(const Step& step, const OpNesting& nesting);
 
+/// Whether the optimizer updates rows of tables: their gradients are sparse.
+bool updates_rows(const Trace& trace);
+
 /// Behind the last gradient of each bucket, which is full when it holds at least its limit.
 std::vector<std::size_t> bucket_ends(const std::vector<Gradient>& gradients,
                                      const GradientBuckets& buckets);

@@ -20,5 +20,8 @@ struct LayerStack {
 /// no repetition itself: biases, embedding tables and blocks of convolutions that are alike are no
 /// layers. In the order of the parameters.
 std::vector<LayerStack> repeated_layers(const std::vector<std::vector<std::int64_t>>& shapes);
+/// The same where filters of one pixel are matrices, too; a layer whose filters look at several
+/// pixels of all channels is none.
+std::vector<LayerStack> repeated_blocks(const std::vector<std::vector<std::int64_t>>& shapes);
 
 }  // namespace tandem

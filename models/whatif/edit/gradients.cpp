@@ -1,11 +1,11 @@
-#include "models/whatif/ranks/gradients.h"
+#include "models/whatif/edit/gradients.h"
 
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
 #include "models/step/op_rows.h"
-#include "models/whatif/ranks/launch_order.h"
+#include "models/whatif/edit/launch_order.h"
 
 namespace tandem {
 
@@ -64,6 +64,15 @@ std::vector<Gradient> gradients_of(const Step& step, const OpNesting& nesting) {
   std::vector<Gradient> out;
   for (const auto& [end, gradient] : found) out.push_back(gradient);
   return out;
+}
+
+bool updates_rows(const Trace& trace) {
+  const std::vector<bool> in_optimizer = ops_of_optimizer(trace);
+  OpRows rows(trace);
+  for (std::uint32_t op = 0; op < in_optimizer.size(); ++op) {
+    if (in_optimizer[op] && rows.of(op).is(adds_rows)) return true;
+  }
+  return false;
 }
 
 std::vector<std::size_t> bucket_ends(const std::vector<Gradient>& gradients,

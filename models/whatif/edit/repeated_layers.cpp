@@ -1,4 +1,4 @@
-#include "models/whatif/ranks/repeated_layers.h"
+#include "models/whatif/edit/repeated_layers.h"
 
 #include <algorithm>
 #include <map>
@@ -18,22 +18,33 @@ bool is_matrix(const std::vector<std::int64_t>& dims) {
   return dims.size() == 2 && dims[0] > 1 && dims[1] > 1;
 }
 
-/// Parameters by number of their shape, and how many matrices stand before each.
+using Dims = std::vector<std::int64_t>;
+
+bool is_filter_of_pixels(const Dims& dims) { return dims.size() == 4; }
+/// Of a filter [out, in, height, width].
+bool of_one_pixel(const Dims& dims) { return dims[2] == 1 && dims[3] == 1; }
+bool of_one_channel(const Dims& dims) { return dims[1] == 1; }
+
+/// Parameters by number of their shape, and how many matrices stand before each, and how many
+/// filters of several pixels that mix channels.
 struct Sequence {
   std::vector<std::size_t> shape;
-  std::vector<std::size_t> matrices;
+  std::vector<std::size_t> matrices, mixing;
 
-  explicit Sequence(const std::vector<std::vector<std::int64_t>>& shapes) : matrices{0} {
-    std::map<std::vector<std::int64_t>, std::size_t> known;
-    for (const auto& dims : shapes) {
+  Sequence(const std::vector<Dims>& shapes, bool filters) : matrices{0}, mixing{0} {
+    std::map<Dims, std::size_t> known;
+    for (const Dims& dims : shapes) {
+      const bool filter = filters && is_filter_of_pixels(dims);
       shape.push_back(known.try_emplace(dims, known.size()).first->second);
-      matrices.push_back(matrices.back() + is_matrix(dims));
+      matrices.push_back(matrices.back() + (is_matrix(dims) || (filter && of_one_pixel(dims))));
+      mixing.push_back(mixing.back() + (filter && !of_one_pixel(dims) && !of_one_channel(dims)));
     }
   }
   bool alike(std::size_t i, std::size_t period) const { return shape[i] == shape[i + period]; }
   /// Whether one period is a layer: no repetition of a shorter one, with matrices.
   bool is_layer(const LayerStack& s) const {
     if (matrices[s.first + s.period] - matrices[s.first] < least_matrices) return false;
+    if (mixing[s.first + s.period] > mixing[s.first]) return false;
     for (std::size_t part = 1; 2 * part <= s.period; ++part) {
       if (s.period % part == 0 && repeats(s.first, s.first + s.period, part)) return false;
     }
@@ -78,7 +89,13 @@ void add_stacks(const Sequence& all, std::size_t begin, std::size_t end,
 
 std::vector<LayerStack> repeated_layers(const std::vector<std::vector<std::int64_t>>& shapes) {
   std::vector<LayerStack> out;
-  add_stacks(Sequence(shapes), 0, shapes.size(), out);
+  add_stacks(Sequence(shapes, false), 0, shapes.size(), out);
+  return out;
+}
+
+std::vector<LayerStack> repeated_blocks(const std::vector<std::vector<std::int64_t>>& shapes) {
+  std::vector<LayerStack> out;
+  add_stacks(Sequence(shapes, true), 0, shapes.size(), out);
   return out;
 }
 
