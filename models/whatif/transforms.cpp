@@ -26,17 +26,17 @@ namespace tandem {
 
 std::span<const Transform> transforms() {
   static const std::array table{
-      layout_transform(),    checkpoint_transform(), passes_transform(),  precision_transform(),
-      optimizer_transform(), batch_transform(),      compile_transform(), ranks_transform(),
-      gpu_transform(),       clock_transform(),      input_transform(),
+      layout_transform(), precision_transform(), optimizer_transform(), checkpoint_transform(),
+      passes_transform(), batch_transform(),     compile_transform(),   ranks_transform(),
+      gpu_transform(),    clock_transform(),     input_transform(),
   };
   return table;
 }
 
 std::vector<ReportedObject> reported_objects() {
-  return {checkpoint_report(), passes_report(),  precision_report(), optimizer_report(),
-          batch_report(),      compile_report(), ranks_report(),     gpu_report(),
-          clock_report(),      input_report()};
+  return {precision_report(), optimizer_report(), checkpoint_report(), passes_report(),
+          batch_report(),     compile_report(),   ranks_report(),      gpu_report(),
+          clock_report(),     input_report()};
 }
 
 void WhatIfs::set(std::string_view option, std::string_view value) {

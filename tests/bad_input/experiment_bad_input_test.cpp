@@ -50,7 +50,7 @@ TEST(ExperimentBadInput, Axes) {
   expect_experiment_error(with("[]"), "axes");
   expect_experiment_error(
       with(R"({"batches": [8]})"),
-      "one of: mode, host, layout, checkpoint, passes, precision, update, batch, compile");
+      "one of: mode, host, layout, precision, update, checkpoint, passes, batch, compile");
   expect_experiment_error(with(R"({"gpu.": [8]})"), "unknown axis");
   expect_experiment_error(with(R"({"batch": []})"), "an empty list");
   expect_experiment_error(with(R"({"batch": 8})"), "a list of values");

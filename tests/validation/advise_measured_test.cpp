@@ -170,7 +170,7 @@ void expect_good(const Score& score, const char* which, int least_bases) {
   // Nine of ten, give or take what so few tell, is the bands' own criterion
   // (validation/fits/bands).
   EXPECT_GE(score.inside, 0.85 * score.speed_ups);
-  // All captures lie 14.9 % off; the mean of some of them differs from that by chance, for which
+  // All captures lie 15.1 % off; the mean of some of them differs from that by chance, for which
   // two standard errors are given.
   const double mean = score.log_error / score.speed_ups;
   const double variance = score.log_error_squares / score.speed_ups - mean * mean;

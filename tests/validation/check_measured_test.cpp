@@ -81,12 +81,22 @@ std::vector<std::uint32_t> last_step(const Trace& trace) {
   return kernels_of_step(trace, links, links.steps.size() - 1);
 }
 
-/// The false alarms, recorded after the limits stood (deviation 25). Products over an odd
-/// vocabulary take 2.2 times as long as the model says, more than kernels at half the clock do; a
-/// division of expanded rows on an H100 is 5 % faster than the least time that is allowed.
+/// Of all captures those of which something is called wrong, recorded after the limits stood
+/// (deviation 25). Products over an odd vocabulary take 2.2 times as long as the model says, more
+/// than kernels at half the clock do; a trace of 20 ms is short to tell 100 ppm by. One compiled
+/// step does last 2.3 times as long as the next.
 Codes false_alarms(const std::string& path) {
-  if (path.ends_with("h200_2026-11-22_last_holdout/traces/gpt2-infer-bf16-eager-b2.json.zst")) {
-    return {"slower_than_model"};
+  const std::pair<const char*, const char*> known[] = {
+      {"h200_2026-11-22_last_holdout/traces/gpt2-infer-bf16-eager-b2.", "slower_than_model"},
+      {"h200_2026-11-28_halves_holdout/traces/gpt2-infer-bf16-eager-b8.", "slower_than_model"},
+      {"h200_2026-11-28_halves_holdout/traces/gpt2-infer-bf16w-eager-b8.", "slower_than_model"},
+      {"h200_2026-11-28_served_holdout/traces/depth_anything-infer-fp16w-compile-b16.",
+       "clock_drift"},
+      {"h100_2026-11-28_sixteenth_holdout/traces/speech_to_text-train-amp-compile-b24.",
+       "warm_up_inside"},
+  };
+  for (const auto& [name, alarm] : known) {
+    if (path.find(name) != path.npos) return {alarm};
   }
   return {};
 }

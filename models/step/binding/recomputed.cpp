@@ -22,7 +22,11 @@ class Regions {
     for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) {
       const std::uint32_t node = node_around(flow_.ops[i]);
       if (node == no_row) continue;
-      if (out.empty() || out.back().node != node) out.push_back({node, {}});
+      if (out.empty() || out.back().node != node) {
+        out.push_back({node, {}});
+      } else {
+        add_between(out.back(), i);
+      }
       out.back().ops.push_back(i);
     }
     return out;
@@ -45,6 +49,18 @@ class Regions {
   }
 
  private:
+  /// Recorded networks number no operation whose gradient computes nothing (a sum with a number):
+  /// those that lie between others of a region run again as well.
+  void add_between(Region& region, std::uint32_t end) const {
+    for (std::uint32_t i = region.ops.back() + 1; i < end; ++i) {
+      const std::uint32_t row = flow_.ops[i].op;
+      const auto& shapes = operands_of(trace_, row).tensors.shapes;
+      const bool of_network = std::any_of(shapes.begin(), shapes.end(),
+                                          [](const TensorShape& s) { return s.memory.known(); });
+      if (of_network && lies_within(flow_.nesting, row, region.node)) region.ops.push_back(i);
+    }
+  }
+
   bool is_node(std::uint32_t row) const {
     return has_engine_prefix(text_of(trace_, trace_.ops.name[row]));
   }

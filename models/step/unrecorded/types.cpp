@@ -180,9 +180,19 @@ class TypeFlow {
     if (told.written == DataType::int64 && made == DataType::complex64) return made;
     if (weight(told.written) > 0) return told.written;
     // Whatever computes reads one type; tables were there before the step.
-    const DataType first =
-        row.kind == OpKind::gather ? DataType::unknown : latest(in.shapes.front());
-    return first != DataType::unknown ? first : DataType::fp32;
+    const DataType common = row.kind == OpKind::gather ? DataType::unknown : common_type(in);
+    return common != DataType::unknown ? common : DataType::fp32;
+  }
+
+  /// That of the first operand, or where it was made before the step (a cache that is written
+  /// into), of the first one of floating point.
+  DataType common_type(const OpTensors& in) const {
+    const DataType first = latest(in.shapes.front());
+    if (first != DataType::unknown) return first;
+    for (const TensorShape& shape : in.shapes) {
+      if (is_floating(latest(shape))) return latest(shape);
+    }
+    return DataType::unknown;
   }
 
   /// One operand of a kernel that converts is of another type than the result, and one is not.

@@ -6,6 +6,7 @@
 #include "models/step/memory/sharded_parameters.h"
 #include "models/whatif/checkpoint/checkpointed.h"
 #include "models/whatif/edit/collectives.h"
+#include "models/whatif/edit/live_memory.h"
 #include "models/whatif/edit/repeat_law.h"
 
 namespace tandem {
@@ -21,16 +22,6 @@ constexpr ReportField memory_ratio{"memory_ratio", "ratio",
                                    "of the peak of memory at the traced batch"};
 constexpr ReportField all[] = {layers, kernels, again_us, memory_ratio};
 }  // namespace says
-
-/// How much the peak changes at the traced batch; 1 where it is not known.
-double change_memory(const TransformInput& in, Rewritten& out) {
-  if (in.memory == nullptr || !in.traced.batch) return 1;
-  const std::int64_t batch = *in.traced.batch;
-  out.memory.before = step_memory(*in.memory, in.traced.step, batch);
-  out.memory.after = step_memory(*in.memory, out.step, batch);
-  if (!out.memory.before || !out.memory.after) return 1;
-  return peak_bytes(*out.memory.after, batch) / peak_bytes(*out.memory.before, batch);
-}
 
 /// Errors: InputError for what else is asked, or was traced, that does not go with it.
 void check_asked(const TransformInput& in) {
@@ -60,7 +51,7 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   CheckpointReport report;
   out.step = with_checkpoints(std::move(out.step), {in.repeats, in.host}, report);
   out.changed = true;
-  const double ratio = change_memory(in, out);
+  const double ratio = change_live_memory(in, out);
   out.losses.add("checkpoint_unlike_layers", Severity::warning,
                  "weights between repeated layers that belong to none of these: what their "
                  "operations compute is taken to be kept",

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "models/whatif/edit/collectives.h"
+#include "models/whatif/edit/live_memory.h"
 #include "models/whatif/edit/repeat_law.h"
 #include "models/whatif/passes/accumulated.h"
 
@@ -17,13 +18,6 @@ constexpr ReportField added_us{"added_us", "us", "of the GPU in which they are"}
 constexpr ReportField all[] = {added, added_us};
 }  // namespace says
 
-/// Gradients stay beside the activations of the next pass.
-void change_memory(const TransformInput& in, Rewritten& out) {
-  if (in.memory == nullptr || !in.traced.batch) return;
-  out.memory.before = step_memory(*in.memory, in.traced.step, *in.traced.batch);
-  out.memory.after = step_memory(*in.memory, out.step, *in.traced.batch);
-}
-
 std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   const std::int64_t to = parse_count("passes", in.asked.get("passes"));
   if (to < 1) throw InputError("command line", "--passes", "0", "1 or more");
@@ -36,7 +30,7 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
                          report);
   if (report.from == to) return {};
   out.changed = true;
-  change_memory(in, out);
+  change_live_memory(in, out);
   TransformReport said;
   said.from = std::to_string(report.from);
   said.to = std::to_string(to);

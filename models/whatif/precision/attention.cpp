@@ -222,7 +222,7 @@ BySequence backward_by_sequence(const Dataflow& flow) {
   BySequence out;
   for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
     const FlowOp& op = flow.ops[i];
-    if (op.phase == FlowPhase::backward && op.work_count > 0 && op.sequence >= 0) {
+    if (runs_backward(op) && op.work_count > 0 && op.sequence >= 0) {
       out.emplace_back(op.sequence, i);
     }
   }
@@ -238,7 +238,7 @@ void fuse_products(TypedStep& s, const FusedAttention& fused, const BySequence& 
   std::vector<std::uint32_t> forward, backward;
   for (std::uint32_t i = fused.first; i <= fused.last; ++i) {
     const FlowOp& op = s.flow.ops[i];
-    if (op.phase == FlowPhase::forward && op.work_count > 0) forward.push_back(i);
+    if (runs_forward(op) && op.work_count > 0) forward.push_back(i);
   }
   auto at = std::lower_bound(by_sequence.begin(), by_sequence.end(),
                              std::pair(std::max<std::int64_t>(low, 0), std::uint32_t{0}));

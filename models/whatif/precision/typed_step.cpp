@@ -36,7 +36,7 @@ DataType TypedStep::read_type(std::uint32_t index, std::uint32_t tensor) const {
   const FlowOp& op = flow.ops[index];
   if (op.kind == OpKind::generated) return type;
   const bool norm = op.kind == OpKind::batch_norm || op.kind == OpKind::batch_norm_backward;
-  if (op.phase == FlowPhase::backward && !norm) return change.ops[index];
+  if (runs_backward(op) && !norm) return change.ops[index];
   switch (change.policies[index]) {
     case CastPolicy::lower:
     case CastPolicy::full: return change.ops[index];

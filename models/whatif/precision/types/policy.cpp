@@ -13,20 +13,26 @@ BackwardIndex::BackwardIndex(const Trace& trace, const Dataflow& flow) {
   std::unordered_map<std::int64_t, std::uint32_t> last;
   for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
     const FlowOp& op = flow.ops[i];
-    if (op.phase == FlowPhase::backward && op.sequence >= 0) last[op.sequence] = i;
+    if (runs_backward(op) && op.sequence >= 0) last[op.sequence] = i;
   }
   for (const FlowOp& op : flow.ops) {
     const auto node = last.find(op.sequence);
-    if (op.phase != FlowPhase::forward || node == last.end()) continue;
+    if (!runs_forward(op) || node == last.end()) continue;
     const std::uint32_t root = flow.ops[node->second].root;
     const OpRow* forward = forward_of_node(text_of(trace, trace.ops.name[root]));
     if (forward != nullptr && forward->kind == op.kind) owner_[op.sequence] = op.root;
   }
+  runs_again_.assign(flow.ops.size(), false);
+  for (const FlowOp& op : flow.ops) {
+    if (op.repeats != no_row) runs_again_[op.repeats] = true;
+  }
+  first_ = flow.ops.data();
   by_sequence_.assign(last.begin(), last.end());
   std::sort(by_sequence_.begin(), by_sequence_.end());
 }
 
 std::uint32_t BackwardIndex::last_of(const FlowOp& op) const {
+  if (runs_again_[static_cast<std::size_t>(&op - first_)]) return no_row;
   const auto owner = owner_.find(op.sequence);
   if (owner != owner_.end() && owner->second != op.root) return no_row;
   // Nodes run from the highest number down: without work of its own, after that of the next higher.

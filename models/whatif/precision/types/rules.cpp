@@ -79,7 +79,7 @@ CastPolicy policy_of(const Trace& trace, const Dataflow& flow, const FlowOp& op)
 bool makes_angles(const Dataflow& flow, std::uint32_t i) {
   constexpr std::uint32_t look_ahead = 4;
   const FlowOp& op = flow.ops[i];
-  if (op.kind != K::matmul || op.phase != FlowPhase::forward) return false;
+  if (op.kind != K::matmul || !runs_forward(op)) return false;
   if (op.row == nullptr || !op.row->is(batched)) return false;
   const auto end = std::min(i + 1 + look_ahead, static_cast<std::uint32_t>(flow.ops.size()));
   for (std::uint32_t k = i + 1; k < end; ++k) {

@@ -41,8 +41,7 @@ std::uint32_t shared_input(const Dataflow& flow, std::uint32_t tensor) {
   for (std::uint32_t t = tensor; flow.tensors[t].producer != no_row;) {
     const FlowOp& maker = flow.ops[flow.tensors[t].producer];
     const auto inputs = flow.inputs_of(maker);
-    const bool layer =
-        maker.kind == K::matmul && maker.phase == FlowPhase::forward && !maker.row->is(batched);
+    const bool layer = maker.kind == K::matmul && runs_forward(maker) && !maker.row->is(batched);
     if (!layer) return t;
     const std::size_t at = inputs.size() >= 3 ? 1 : 0;
     const std::uint32_t read = inputs[at].tensor;
@@ -79,7 +78,7 @@ CastPolicy policy_under(const Trace& trace, const Dataflow& flow, DataType half,
 bool was_computed(const Dataflow& flow, std::uint32_t tensor) {
   const std::uint32_t maker = flow.tensors[tensor].producer;
   if (maker == no_row || flow.tensors[tensor].consumers > 1) return false;
-  return flow.ops[maker].kind == K::pointwise && flow.ops[maker].phase == FlowPhase::forward;
+  return flow.ops[maker].kind == K::pointwise && runs_forward(flow.ops[maker]);
 }
 
 /// Per operation: whether it is a layer of a compiled graph that autocast lowers.
@@ -142,7 +141,7 @@ class Autocast : Retyping {
   void in_graph(std::uint32_t i, const FlowOp& op) {
     if (change_.ops[i] == DataType::unknown) return;
     change_.policies[i] = policy_under(trace_, flow_, half_, i);
-    if (graph_.lowers(i) && op.phase == FlowPhase::forward) cast_inputs(i, op, half_);
+    if (graph_.lowers(i) && runs_forward(op)) cast_inputs(i, op, half_);
     graph_.retype(i, change_);
   }
 
@@ -227,9 +226,9 @@ void Autocast::backward(std::uint32_t i, const FlowOp& op) {
 TypeChange Autocast::run() {
   for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) {
     const FlowOp& op = flow_.ops[i];
-    if (op.phase == FlowPhase::forward) {
+    if (runs_forward(op)) {
       forward(i, op);
-    } else if (op.phase == FlowPhase::backward) {
+    } else if (runs_backward(op)) {
       backward(i, op);
     }
   }

@@ -66,6 +66,8 @@ class BackwardIndex {
  private:
   std::vector<std::pair<std::int64_t, std::uint32_t>> by_sequence_;  // descending; last op of each
   std::unordered_map<std::int64_t, std::uint32_t> owner_;  // the last one alike that has the number
+  const FlowOp* first_ = nullptr;
+  std::vector<bool> runs_again_;  // per operation: its gradient is that of the second run
 };
 
 }  // namespace tandem

@@ -67,7 +67,7 @@ bool is_handed_fp32(const Trace& trace, const Dataflow& flow, const FlowOp& op) 
 std::vector<std::uint32_t> last_readers(const Dataflow& flow) {
   std::vector<std::uint32_t> out(flow.tensors.size(), no_row);
   for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
-    if (flow.ops[i].phase != FlowPhase::forward) continue;
+    if (!runs_forward(flow.ops[i])) continue;
     for (const FlowUse& use : flow.inputs_of(flow.ops[i])) out[use.tensor] = i;
   }
   return out;
@@ -153,7 +153,7 @@ Whole::Read Whole::converted(std::uint32_t i, std::int64_t elements) const {
   }
   std::uint32_t latest = no_row, read = no_row;
   for (std::uint32_t k = i; k-- > (i > look_back ? i - look_back : 0);) {
-    if (flow_.ops[k].phase != FlowPhase::forward) continue;
+    if (!runs_forward(flow_.ops[k])) continue;
     for (const std::uint32_t t : flow_.outputs_of(flow_.ops[k])) {
       const FlowTensor& tensor = flow_.tensors[t];
       if (tensor.elements != elements || !is_autocast_type(tensor.type)) continue;
@@ -255,9 +255,9 @@ void Whole::backward(std::uint32_t i, const FlowOp& op) {
 TypeChange Whole::run() {
   for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) {
     const FlowOp& op = flow_.ops[i];
-    if (op.phase == FlowPhase::forward) {
+    if (runs_forward(op)) {
       forward(i, op);
-    } else if (op.phase == FlowPhase::backward) {
+    } else if (runs_backward(op)) {
       backward(i, op);
     } else if (is_autocast_type(change_.ops[i])) {
       change_.ops[i] = half_;
@@ -293,7 +293,7 @@ TypeChange autocast_of_whole(const Trace& trace, const Dataflow& flow, DataType 
 
 bool is_all_in_16_bits(const Trace& trace, const Dataflow& flow) {
   return std::none_of(flow.ops.begin(), flow.ops.end(), [&](const FlowOp& op) {
-    if (op.phase != FlowPhase::forward) return false;
+    if (!runs_forward(op)) return false;
     if (is_precision_cast(flow, op)) return !is_asked_for(trace, flow, op);
     return op.in_graph || is_handed_fp32(trace, flow, op);
   });
