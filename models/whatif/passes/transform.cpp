@@ -1,5 +1,6 @@
 #include "models/whatif/passes/transform.h"
 
+#include <string>
 #include <utility>
 
 #include "models/whatif/edit/collectives.h"
@@ -20,7 +21,7 @@ constexpr ReportField all[] = {added, added_us};
 
 std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   const std::int64_t to = parse_count("passes", in.asked.get("passes"));
-  if (to < 1) throw InputError("command line", "--passes", "0", "1 or more");
+  if (to < 1) throw InputError("command line", "--passes", std::to_string(to), "1 or more");
   if (meets_others(out.step)) {
     throw InputError(std::string(in.traced.path), "--passes", "a rank among several",
                      "a step that trained alone; --ranks beside it puts ranks around the passes");
