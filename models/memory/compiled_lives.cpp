@@ -22,7 +22,6 @@ struct Value {
   bool pinned = false;            // cannot be computed again
   bool inside = false;            // of a kernel: never in memory in its own pass
   bool saved = false;             // for the backward pass
-  bool late = false;              // a gradient that is made when all else of its pass has run
   std::vector<std::uint32_t> readers = {};
   std::int64_t overwritten = -1;                       // by this operation, in place
   std::int64_t last_forward = -1, last_backward = -1;  // reader, also through values inside kernels
@@ -325,9 +324,9 @@ void Compiled::make_late(Value& gradient) {
     }
   }
   if (storages_[gradient.storage].bytes.bytes() <= double(bytes)) return;
-  gradient.late = true;
   gradient.first = end_of_pass(gradient.producer);
   for (const std::uint32_t n : kept) values_[n].last_backward = gradient.first;
+  // What lies between is there for a moment at the end, of one gradient at a time.
   for (const std::uint32_t op : makers) {
     for (const std::uint32_t n : outputs_[op]) {
       if (&values_[n] != &gradient) values_[n].bytes = 0;
@@ -419,11 +418,11 @@ void Compiled::find_kept() {
   if (saving_ == Saving::cheapest) keep_far_readers();
   find_saved();
   find_last_readers();
-  if (saving_ == Saving::cheapest) find_late_gradients();
 }
 
 std::vector<Life> Compiled::lives() {
   find_kept();
+  if (saving_ == Saving::cheapest) find_late_gradients();
   return add_up();
 }
 

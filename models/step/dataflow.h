@@ -94,6 +94,10 @@ struct Dataflow {
   }
   /// Forward and backward passes; more than one where the step adds up their gradients.
   std::uint32_t passes() const { return ops.empty() ? 1 : ops.back().pass + 1; }
+  /// Place of one of `ops`.
+  std::uint32_t place_of(const FlowOp& op) const {
+    return static_cast<std::uint32_t>(&op - ops.data());
+  }
   /// Whether the step computes gradients.
   bool trains() const {
     return std::any_of(ops.begin(), ops.end(),

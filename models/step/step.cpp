@@ -192,6 +192,12 @@ double gpu_us(const Step& step) {
   return sum;
 }
 
+double works_us(const Step& step, std::span<const std::uint32_t> works) {
+  double sum = 0;
+  for (const std::uint32_t w : works) sum += to_us(step.plan.works[w].duration);
+  return sum;
+}
+
 void retime_plan(Step& step) {
   for (DeviceWork& work : step.plan.works) {
     work.duration = step.trace.activities.duration[work.source];

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,8 @@ Step cut_step(const Trace& trace, const Links& links, StepPlan step);
 
 /// Sum of the durations of its works.
 double gpu_us(const Step& step);
+/// The same of some of them.
+double works_us(const Step& step, std::span<const std::uint32_t> works);
 
 /// Makes the durations of the plan those of the activities.
 void retime_plan(Step& step);

@@ -19,11 +19,7 @@ void check_step(const Step& step, const Dataflow& flow) {
     throw InputError(step.trace.path, "--checkpoint", found, expected);
   };
   if (!flow.trains()) refuse("no backward pass", "a step of training");
-  if (flow.has_graphs()) refuse("compiled graphs", "an eager step");
-  const bool captured =
-      std::any_of(step.plan.items.begin(), step.plan.items.end(),
-                  [](const HostItem& item) { return item.kind == ItemKind::graph_launch; });
-  if (captured) refuse("CUDA graphs", "an eager step");
+  check_eager(step, flow, "--checkpoint");
   const bool again = std::any_of(flow.ops.begin(), flow.ops.end(),
                                  [](const FlowOp& op) { return op.repeats != no_row; });
   if (again) refuse("layers that are computed again already", "a step that keeps what it computes");
@@ -31,11 +27,7 @@ void check_step(const Step& step, const Dataflow& flow) {
 
 /// An item of a thread, or none.
 std::uint32_t item_of(const Step& step, ThreadId thread) {
-  for (std::uint32_t i = 0; i < step.plan.items.size(); ++i) {
-    const std::uint32_t call = step.plan.items[i].source;
-    if (call != no_index && step.trace.calls.thread[call] == thread) return i;
-  }
-  return no_index;
+  return first_of_thread(step, thread, 0, static_cast<std::uint32_t>(step.plan.items.size()));
 }
 
 std::vector<Recomputation> recomputations(const Step& step, const Dataflow& flow,

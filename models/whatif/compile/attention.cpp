@@ -139,10 +139,6 @@ struct ProductBytes {
   bool drops_out, half;
 };
 
-std::uint32_t row_of(const Dataflow& flow, const FlowOp& op) {
-  return static_cast<std::uint32_t>(&op - flow.ops.data());
-}
-
 std::vector<ExtraKernel> attention_by_products(const KernelContext& context,
                                                const AttentionStyle& style, const FlowOp& op) {
   const OpTensors& in = operands_of(context.step.trace, op.op).tensors;
@@ -206,6 +202,11 @@ AttentionPath attention_path(const Trace& trace, const Dataflow& flow, const Att
   return call.argument(causal) == Argument(true) ? AttentionPath::masked : AttentionPath::math;
 }
 
+AttentionPath attention_path(const Trace& trace, const Dataflow& flow, const AttentionStyle& style,
+                             const FlowOp& op, AttentionPath asked) {
+  return asked == AttentionPath::automatic ? attention_path(trace, flow, style, op) : asked;
+}
+
 AttentionWays attention_ways(const KernelContext& context, const AttentionStyle& style,
                              const FlowOp& op) {
   const Plan& plan = context.step.plan;
@@ -232,14 +233,13 @@ std::vector<Life> product_lives(const Step& step, const Dataflow& flow, Attentio
     const FlowOp& op = flow.ops[i];
     const FlowOp* forward = forward_attention(flow, op);
     if (forward == nullptr) continue;
-    const AttentionPath path =
-        asked == AttentionPath::automatic ? attention_path(step.trace, flow, style, op) : asked;
+    const AttentionPath path = attention_path(step.trace, flow, style, op, asked);
     const auto shape = attention_shape_of(step.trace, *forward);
     if (path != AttentionPath::math || !shape) continue;
     const TensorShape* q = operands_of(step.trace, forward->op).tensors.at(0);
     const ProductBytes bytes(*shape, q != nullptr && is_half(q->type));
     lives.push_back({i, i, {0, bytes.at_work()}});
-    if (&op != forward) lives.push_back({row_of(flow, *forward), i, {0, bytes.saved()}});
+    if (&op != forward) lives.push_back({flow.place_of(*forward), i, {0, bytes.saved()}});
   }
   return lives;
 }

@@ -58,6 +58,10 @@ AttentionStyle attention_style(const Step& step, const Dataflow& flow);
 AttentionPath attention_path(const Trace& trace, const Dataflow& flow, const AttentionStyle& style,
                              const FlowOp& op);
 
+/// The same where `asked` is not automatic: that for all operations.
+AttentionPath attention_path(const Trace& trace, const Dataflow& flow, const AttentionStyle& style,
+                             const FlowOp& op, AttentionPath asked);
+
 /// The ways of one operation: times in us; the kernels of the last one, none if its shapes are not
 /// known; the work whose kernel reads the mask, and its time then.
 struct AttentionWays {

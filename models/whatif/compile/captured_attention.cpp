@@ -32,12 +32,6 @@ std::optional<MathAttention> math_of(const Step& step, const FlowOp& op) {
   return out;
 }
 
-double works_us(const Step& step, std::span<const std::uint32_t> works) {
-  double us = 0;
-  for (const std::uint32_t w : works) us += to_us(step.plan.works[w].duration);
-  return us;
-}
-
 /// Operations of attention to be computed by products, with what they are.
 using Exchanged = std::vector<std::pair<const FlowOp*, MathAttention>>;
 

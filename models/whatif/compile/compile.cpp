@@ -98,13 +98,6 @@ void enter_graphs(const KernelContext& context, const CompiledHost& host, const 
   }
 }
 
-AttentionPath path_of(const KernelContext& context, const JitOptions& options,
-                      const AttentionStyle& style, const FlowOp& op) {
-  if (options.attention != AttentionPath::automatic) return options.attention;
-  if (options.compiler == Compiler::xla) return AttentionPath::keep;
-  return attention_path(context.step.trace, context.flow, style, op);
-}
-
 void add_ways(const AttentionWays& ways, AttentionPath path, JitReport& report) {
   report.attention_keep_us += ways.keep_us;
   report.attention_masked_us += ways.masked_us;
@@ -206,7 +199,8 @@ class Fuser {
   /// All ways for the report; true if products take the place of the fused kernels.
   bool by_products(const FlowOp& op) {
     const AttentionWays ways = attention_ways(context_, style_, op);
-    const AttentionPath path = path_of(context_, options_, style_, op);
+    const AttentionPath path =
+        attention_path(context_.step.trace, context_.flow, style_, op, asked_attention(options_));
     add_ways(ways, path, report_);
     if (path == AttentionPath::masked) {
       edit_.set_duration(ways.longest, from_us(ways.longest_masked_us));
@@ -388,6 +382,12 @@ void count_losses(const JitReport& report, const JitOptions& options, LossList& 
 }  // namespace
 
 std::span<const Named<Compiler>> compilers() { return compiler_names; }
+
+AttentionPath asked_attention(const JitOptions& options) {
+  const bool kept =
+      options.compiler == Compiler::xla && options.attention == AttentionPath::automatic;
+  return kept ? AttentionPath::keep : options.attention;
+}
 
 Compiler parse_compiler(std::string_view name) {
   return parse_named(compiler_names, name, "command line", "--compile");

@@ -39,6 +39,9 @@ struct JitOptions {
   std::optional<std::int64_t> ranks = {};
 };
 
+/// The way of all attention, or automatic: XLA keeps the kernels of the trace unless told.
+AttentionPath asked_attention(const JitOptions& options);
+
 /// One generated kernel and what it replaces.
 struct FusedKernel {
   std::string name;

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "models/step/memory/trained_parameters.h"
 #include "models/step/op_rows.h"
 #include "models/whatif/edit/launch_order.h"
 
@@ -64,6 +65,14 @@ std::vector<Gradient> gradients_of(const Step& step, const OpNesting& nesting) {
   std::vector<Gradient> out;
   for (const auto& [end, gradient] : found) out.push_back(gradient);
   return out;
+}
+
+std::vector<Gradient> last_gradients_of(const Step& step, const OpNesting& nesting) {
+  std::vector<Gradient> all = gradients_of(step, nesting);
+  const std::int64_t passes = TrainedParameters(step.trace, step.links.steps.back()).passes();
+  const std::size_t one = all.size() / static_cast<std::size_t>(std::max<std::int64_t>(passes, 1));
+  all.erase(all.begin(), all.end() - static_cast<std::ptrdiff_t>(one));
+  return all;
 }
 
 bool updates_rows(const Trace& trace) {

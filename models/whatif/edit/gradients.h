@@ -21,6 +21,9 @@ struct Gradient {
 /// In the order in which they are ready.
 std::vector<Gradient> gradients_of(const Step& step, const OpNesting& nesting);
 
+/// Those of the last pass, where the step adds up the gradients of several.
+std::vector<Gradient> last_gradients_of(const Step& step, const OpNesting& nesting);
+
 /// Whether the optimizer updates rows of tables: their gradients are sparse.
 bool updates_rows(const Trace& trace);
 

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
 #include "models/step/op_nesting.h"
+#include "sim/core/error.h"
 
 namespace tandem {
 
@@ -406,6 +408,26 @@ void Rearrangement::resolve() {
 
 Rearranged rearranged(const Step& step, std::span<const HostPart> parts) {
   return Rearrangement(step, parts).make();
+}
+
+void check_eager(const Step& step, const Dataflow& flow, std::string_view option) {
+  const auto refuse = [&](const char* found) {
+    throw InputError(step.trace.path, std::string(option), found, "an eager step");
+  };
+  if (flow.has_graphs()) refuse("compiled graphs");
+  const bool captured =
+      std::any_of(step.plan.items.begin(), step.plan.items.end(),
+                  [](const HostItem& item) { return item.kind == ItemKind::graph_launch; });
+  if (captured) refuse("CUDA graphs");
+}
+
+std::uint32_t first_of_thread(const Step& step, ThreadId thread, std::uint32_t first,
+                              std::uint32_t end) {
+  for (std::uint32_t i = first; i < end; ++i) {
+    const std::uint32_t call = step.plan.items[i].source;
+    if (call != no_index && step.trace.calls.thread[call] == thread) return i;
+  }
+  return no_index;
 }
 
 std::uint32_t first_item_from(const Step& step, TimePoint at) {

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
+#include "models/step/dataflow.h"
 #include "models/step/step.h"
 
 namespace tandem {
@@ -36,6 +38,14 @@ struct Rearranged {
 /// before it; what refers to one that is left out means what its thread did before. Copies have
 /// numbers of autograd, calls and operations of their own, as if they had been recorded.
 Rearranged rearranged(const Step& step, std::span<const HostPart> parts);
+
+/// Errors: InputError for steps of which `option` cannot put parts together: such as CUDA graphs or
+/// compiled ones launched.
+void check_eager(const Step& step, const Dataflow& flow, std::string_view option);
+
+/// The first item of a thread in [first, end), or no_index.
+std::uint32_t first_of_thread(const Step& step, ThreadId thread, std::uint32_t first,
+                              std::uint32_t end);
 
 /// The first item of a call that begins at `at` or later, or the end of the step behind the last.
 std::uint32_t first_item_from(const Step& step, TimePoint at);

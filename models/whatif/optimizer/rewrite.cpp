@@ -48,7 +48,6 @@ class UpdateRewrite {
   }
   TimedCall timed(const ListCall& call) const;
   double launch_us(const ListCall& call, const ListLaunch& launch) const;
-  double measured_us(const TracedCall& call) const;
   double residual() const;
   double list_host_us() const;
   double within_us() const;
@@ -85,12 +84,6 @@ TimedCall UpdateRewrite::timed(const ListCall& call) const {
   return out;
 }
 
-double UpdateRewrite::measured_us(const TracedCall& call) const {
-  double sum = 0;
-  for (const std::uint32_t w : call.works) sum += to_us(step_.plan.works[w].duration);
-  return sum;
-}
-
 /// What the traced kernels took over the law of them.
 double UpdateRewrite::residual() const {
   double measured = 0, modelled = 0;
@@ -99,7 +92,7 @@ double UpdateRewrite::residual() const {
     ListCall call = traced[k];
     if (!updates_lists(call)) continue;
     if (is_fused_update(call.op) && verdict_.scales()) ++call.accesses;
-    measured += measured_us(update_.calls[k]);
+    measured += works_us(step_, update_.calls[k].works);
     modelled += timed(call).us;
   }
   return modelled > 0 ? measured / modelled : 1;
@@ -226,7 +219,7 @@ void UpdateRewrite::apply(StepEdit& edit, UpdateReport& report) const {
   for (const TracedCall& call : update_.calls) {
     for (const std::uint32_t w : call.works) edit.drop(w, true);
     report.traced_kernels += static_cast<std::int64_t>(call.works.size());
-    report.traced_us += measured_us(call);
+    report.traced_us += works_us(step_, call.works);
   }
   for (const ListCall& call : calls()) {
     host_us += call_host_us(call, list_us);

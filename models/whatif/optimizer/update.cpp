@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
 
-#include "models/step/memory/trained_parameters.h"
 #include "models/step/op_rows.h"
+#include "models/whatif/edit/gradients.h"
 #include "sim/core/bounds/limits.h"
 #include "sim/core/error.h"
 #include "sim/core/tensors/data_type.h"
@@ -115,6 +116,12 @@ Update update_at(const Step& step, const std::vector<TracedCall>& calls, std::si
   return out;
 }
 
+std::int64_t elements_of(std::span<const std::int64_t> dims) {
+  std::int64_t elements = 1;
+  for (const std::int64_t dim : dims) elements = limits::product(elements, dim);
+  return elements;
+}
+
 /// Of the tensors of a list that the operation was given, or allocates for its results.
 std::vector<std::int64_t> stated_sizes(const Trace& trace, const OpNesting& nesting, OpRows& rows,
                                        const TracedCall& call) {
@@ -129,31 +136,20 @@ std::vector<std::int64_t> stated_sizes(const Trace& trace, const OpNesting& nest
     if (nesting.parent[op] != call.op || rows.of(op).kind != OpKind::view) continue;
     const Argument& shape = operands_of(trace, op).argument(0);
     if (!std::holds_alternative<std::vector<std::int64_t>>(shape)) continue;
-    std::int64_t elements = 1;
-    for (const std::int64_t dim : integers_of(shape)) elements = limits::product(elements, dim);
-    sizes.push_back(elements);
+    sizes.push_back(elements_of(integers_of(shape)));
   }
   return sizes;
 }
 
 /// Of the parameters that gradients reach, as the forward pass needs them first: the reverse of the
-/// order in which their gradients are ready. Several passes reach each of them.
-std::vector<std::int64_t> reached_sizes(const Step& step, OpRows& rows) {
-  const Trace& trace = step.trace;
+/// order in which their gradients are ready.
+std::vector<std::int64_t> reached_sizes(const Step& step, const OpNesting& nesting) {
   if (step.links.steps.empty()) return {};
-  const auto passes =
-      static_cast<std::size_t>(TrainedParameters(trace, step.links.steps.back()).passes());
-  std::vector<std::pair<TimePoint, std::int64_t>> found;
-  for (std::uint32_t op = 0; op < trace.ops.size(); ++op) {
-    if (!rows.of(op).is(stores_gradients)) continue;
-    const auto& shapes = operands_of(trace, op).tensors.shapes;
-    if (!shapes.empty()) found.emplace_back(trace.ops.begin[op], shapes.front().elements());
-  }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
-  found.resize(found.size() / std::max<std::size_t>(passes, 1));
   std::vector<std::int64_t> sizes;
-  for (const auto& [time, elements] : found) sizes.push_back(elements);
+  for (const Gradient& gradient : last_gradients_of(step, nesting)) {
+    sizes.push_back(elements_of(gradient.dims));
+  }
+  std::reverse(sizes.begin(), sizes.end());
   return sizes;
 }
 
@@ -204,7 +200,7 @@ void find_sizes(const Step& step, const OpNesting& nesting, std::string_view pat
     }
     update.order_known = !update.sizes.empty();
     if (update.order_known) continue;
-    if (updates.size() == 1) update.sizes = reached_sizes(step, rows);
+    if (updates.size() == 1) update.sizes = reached_sizes(step, nesting);
     if (!update.sizes.empty()) continue;
     throw InputError(std::string(path), std::string(asked_by),
                      updates.size() > 1 ? "several updates whose parameters are not recorded"

@@ -35,11 +35,7 @@ constexpr std::string_view add_op = "aten::add_";
 /// Errors: InputError for what cannot be repeated.
 void check_step(const Step& step, const Dataflow& flow, const std::vector<TracedPass>& passes) {
   if (passes.empty()) refuse(step, "no backward pass", "a step of training");
-  if (flow.has_graphs()) refuse(step, "compiled graphs", "an eager step");
-  const bool captured =
-      std::any_of(step.plan.items.begin(), step.plan.items.end(),
-                  [](const HostItem& item) { return item.kind == ItemKind::graph_launch; });
-  if (captured) refuse(step, "CUDA graphs", "an eager step");
+  check_eager(step, flow, "--passes");
   if (updates_rows(step.trace)) refuse(step, "sparse gradients of tables", "dense ones");
   const TrainedParameters trained(step.trace, step.links.steps.back());
   if (trained.empty()) {
@@ -78,16 +74,6 @@ Duration gap_of_repeated(const Step& step, const TracedPass& pass, std::uint32_t
   if (before >= begin) return first.gap;
   const double share = to_us(outside_optimizer(step.trace, before, begin)) / to_us(begin - before);
   return first.input + scale(first.gap - first.input, share);
-}
-
-/// The first item of a thread in a range of them, or none.
-std::uint32_t first_of_thread(const Step& step, ThreadId thread, std::uint32_t first,
-                              std::uint32_t end) {
-  for (std::uint32_t i = first; i < end; ++i) {
-    const std::uint32_t call = step.plan.items[i].source;
-    if (call != no_index && step.trace.calls.thread[call] == thread) return i;
-  }
-  return no_index;
 }
 
 /// The last pass `times` more, each of which begins when the one before has its gradients.

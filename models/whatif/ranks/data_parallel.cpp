@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/step/memory/trained_parameters.h"
 #include "models/step/op_nesting.h"
 #include "models/step/op_rows.h"
 #include "models/whatif/edit/added_stream.h"
@@ -124,16 +123,6 @@ void connect(const std::vector<Collective>& messages, const std::vector<std::siz
   step.links = link_trace(step.trace);
 }
 
-/// Ranks sum what all passes have added up, behind the last one (DistributedDataParallel.no_sync
-/// around the others).
-std::vector<Gradient> summed_gradients(const Step& step, const OpNesting& nesting) {
-  std::vector<Gradient> all = gradients_of(step, nesting);
-  const std::int64_t passes = TrainedParameters(step.trace, step.links.steps.back()).passes();
-  const std::size_t one = all.size() / static_cast<std::size_t>(std::max<std::int64_t>(passes, 1));
-  all.erase(all.begin(), all.end() - static_cast<std::ptrdiff_t>(one));
-  return all;
-}
-
 /// Host time of the graphs that are entered besides.
 void enter_graphs(const std::vector<std::uint32_t>& items, const RanksOptions& o, StepEdit& edit) {
   const CompiledHost host(o.compiled, edit.step(), o.host, false, true);
@@ -173,7 +162,8 @@ std::vector<std::size_t> add_buckets(const std::vector<Gradient>& gradients, con
 
 Step with_data_parallel(Step step, const RanksOptions& o, DataParallelReport& report) {
   const OpNesting nesting = nest_ops(step.trace, step.links);
-  std::vector<Gradient> gradients = summed_gradients(step, nesting);
+  // Ranks sum what all passes have added up (DistributedDataParallel.no_sync around the others).
+  std::vector<Gradient> gradients = last_gradients_of(step, nesting);
   if (gradients.empty()) {
     throw InputError(step.trace.path, "--ranks", "no gradient whose shape was recorded",
                      "a step of training, of a network or of a trace with record_shapes=True, or a "

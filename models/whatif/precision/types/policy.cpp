@@ -9,7 +9,7 @@ namespace tandem {
 
 bool is_autocast_type(DataType type) { return type == DataType::fp32 || is_half(type); }
 
-BackwardIndex::BackwardIndex(const Trace& trace, const Dataflow& flow) {
+BackwardIndex::BackwardIndex(const Trace& trace, const Dataflow& flow) : flow_(flow) {
   std::unordered_map<std::int64_t, std::uint32_t> last;
   for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
     const FlowOp& op = flow.ops[i];
@@ -26,13 +26,12 @@ BackwardIndex::BackwardIndex(const Trace& trace, const Dataflow& flow) {
   for (const FlowOp& op : flow.ops) {
     if (op.repeats != no_row) runs_again_[op.repeats] = true;
   }
-  first_ = flow.ops.data();
   by_sequence_.assign(last.begin(), last.end());
   std::sort(by_sequence_.begin(), by_sequence_.end());
 }
 
 std::uint32_t BackwardIndex::last_of(const FlowOp& op) const {
-  if (runs_again_[static_cast<std::size_t>(&op - first_)]) return no_row;
+  if (runs_again_[flow_.place_of(op)]) return no_row;
   const auto owner = owner_.find(op.sequence);
   if (owner != owner_.end() && owner->second != op.root) return no_row;
   // Nodes run from the highest number down: without work of its own, after that of the next higher.

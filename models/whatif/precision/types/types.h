@@ -66,7 +66,7 @@ class BackwardIndex {
  private:
   std::vector<std::pair<std::int64_t, std::uint32_t>> by_sequence_;  // descending; last op of each
   std::unordered_map<std::int64_t, std::uint32_t> owner_;  // the last one alike that has the number
-  const FlowOp* first_ = nullptr;
+  const Dataflow& flow_;
   std::vector<bool> runs_again_;  // per operation: its gradient is that of the second run
 };
 
