@@ -110,8 +110,9 @@ void change_known_memory(const TransformInput& in, const JitOptions& options, Re
   out.memory.kept = options.compiler == Compiler::xla ? KeptMemory::least : KeptMemory::compiled;
   if (!out.memory.after || in.memory == nullptr || !in.traced.batch) return;
   out.memory.before =
-      compiled_peak(*in.memory, in.traced.step, *in.traced.batch, options.attention);
-  out.memory.after = compiled_peak(*in.memory, out.step, *in.traced.batch, options.attention);
+      compiled_peak(*in.memory, in.traced.step, *in.traced.batch, asked_attention(options));
+  out.memory.after =
+      compiled_peak(*in.memory, out.step, *in.traced.batch, asked_attention(options));
 }
 
 /// What `out.step`, which is still eager, holds once compiled. False where that is not known.
@@ -126,7 +127,7 @@ bool change_memory(const TransformInput& in, const JitOptions& options, Rewritte
   const std::int64_t now =
       in.asked.has("batch") ? parse_count("batch", in.asked.get("batch")) : traced;
   out.memory.before = step_memory(*in.memory, in.traced.step, traced);
-  PeakMemory after = compiled_peak(*in.memory, out.step, now, options.attention);
+  PeakMemory after = compiled_peak(*in.memory, out.step, now, asked_attention(options));
   if (!out.memory.before || after.moments.empty()) return false;
   out.memory.after = std::move(after);
   return true;

@@ -66,6 +66,14 @@ TEST(CompiledAttention, ProductsOfScoresFollowTheProgramToTf32) {
   EXPECT_EQ(products("ampere_sgemm_64x64_tn"), (std::pair<std::size_t, std::size_t>{2, 0}));
 }
 
+// Time and memory follow one answer: XLA's own is that of the trace.
+TEST(CompiledAttention, XlaKeepsTheKernelsOfTheTraceUnlessTold) {
+  EXPECT_EQ(asked_attention({.compiler = Compiler::xla}), AttentionPath::keep);
+  EXPECT_EQ(asked_attention({.compiler = Compiler::xla, .attention = AttentionPath::math}),
+            AttentionPath::math);
+  EXPECT_EQ(asked_attention({.compiler = Compiler::inductor}), AttentionPath::automatic);
+}
+
 // 2 x 4 x 128 x 128 scores are 131,072. At work they are there in FP32, and queries, keys and
 // values (3 x 65,536 in 16 bits) as well: 4 x (131,072 + 196,608) bytes.
 TEST(CompiledAttention, ProductsHoldScoresAndWidenedOperands) {
