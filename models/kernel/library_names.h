@@ -47,7 +47,7 @@ enum class LibraryUse : std::uint8_t {
   scale_update,
   ordered_copy,  // the framework's, of transposed elements
   mask_select,   // attention by products: by a condition, ...
-  mask_add,
+  broadcast_add,
   mask_test,
   mask_all,
   row_softmax,

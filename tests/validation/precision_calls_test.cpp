@@ -1,5 +1,5 @@
-// Layers of attention that are one call without autocast and pieces under it: nothing puts them
-// together or takes them apart, and the prediction says so.
+// Layers of attention that are one call without autocast and pieces under it, exchanged: ViT-B/16
+// infers in three precisions, each predicted from the others, alone and under a compiler.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,26 +13,47 @@ namespace {
 
 const std::string calls_captures =
     source_path("validation/captures/h200_2026-11-28_halves_holdout/traces/");
+const std::string calls_served =
+    source_path("validation/captures/h200_2026-11-28_served_holdout/traces/");
 
-bool warns_of_calls(const std::string& name, const std::string& precision) {
+ReplayOptions calls_options(const std::string& path) {
   ReplayOptions o;
   o.configs = source_path("configs");
-  o.trace_path = calls_captures + name + ".json.zst";
-  o.what_ifs.set("precision", precision);
-  const auto losses = replay(o).prediction.result.losses.all();
-  return std::any_of(losses.begin(), losses.end(),
-                     [](const Loss& loss) { return loss.code == "attention_in_one_call"; });
+  o.trace_path = path + ".json.zst";
+  return o;
 }
 
-TEST(PrecisionCalls, AnAnswerOutOfAutocastAndIntoIt) {
-  EXPECT_TRUE(warns_of_calls("vit_b_16-infer-amp-eager-b16", "fp16w"));
-  EXPECT_TRUE(warns_of_calls("vit_b_16-infer-fp16w-eager-b16", "amp"));
+double gpu_us_of(const ReplayOptions& options) {
+  return replay(options).prediction.result.step.gpu_kernel_us;
 }
 
-TEST(PrecisionCalls, NeitherTrainingNorWhereAutocastIsInNeither) {
-  EXPECT_FALSE(warns_of_calls("vit_b_16-train-bf16-eager-b32", "bf16w"));
-  EXPECT_FALSE(warns_of_calls("vit_b_16-infer-fp32-eager-b16", "fp16w"));
-  EXPECT_FALSE(warns_of_calls("bert_base-infer-amp-eager-b16", "fp16w"));
+std::string vit_in(const std::string& precision) {
+  return calls_captures + "vit_b_16-infer-" + precision + "-eager-b16";
+}
+
+struct Exchange {
+  const char *from, *to;
+  double within;  // of the measured GPU time
+};
+
+TEST(ExchangedCalls, AreWhatTheOtherCaptureHas) {
+  for (const Exchange& e : {Exchange{"amp", "fp16w", 0.03}, Exchange{"fp16w", "amp", 0.03},
+                            Exchange{"fp32", "amp", 0.03}, Exchange{"amp", "fp32", 0.08}}) {
+    ReplayOptions o = calls_options(vit_in(e.from));
+    o.what_ifs.set("precision", e.to);
+    const double measured = gpu_us_of(calls_options(vit_in(e.to)));
+    EXPECT_NEAR(gpu_us_of(o) / measured, 1, e.within) << e.from << " to " << e.to;
+  }
+}
+
+TEST(ExchangedCalls, GoWithACompilerAndAnotherBatch) {
+  ReplayOptions o = calls_options(calls_served + "vit_b_16-infer-fp16w-eager-b8");
+  o.what_ifs.set("precision", "amp");
+  o.what_ifs.set("batch", "16");
+  o.what_ifs.set("compile", "reduce-overhead");
+  const double measured =
+      gpu_us_of(calls_options(calls_served + "vit_b_16-infer-amp-overhead-b16"));
+  EXPECT_NEAR(gpu_us_of(o) / measured, 1, 0.05);
 }
 
 }  // namespace

@@ -153,16 +153,6 @@ DataType float_type(const Context& c) {
   return c.outputs.empty() ? DataType::fp32 : c.outputs[0].type;
 }
 
-bool is_contiguous(const TensorShape& shape) {
-  std::int64_t stride = 1;
-  for (std::size_t d = shape.rank; d-- > 0;) {
-    if (shape.dims[d] == 1) continue;
-    if (shape.strides[d] != stride) return false;
-    stride *= shape.dims[d];
-  }
-  return true;
-}
-
 std::int64_t next_power(std::int64_t n) {
   std::int64_t power = 1;
   while (power < n) power *= 2;

@@ -59,7 +59,6 @@ double bytes_of(const TensorShape& shape);
 double all_bytes(const Context& c);
 /// The first floating-point type among results and operands.
 DataType float_type(const Context& c);
-bool is_contiguous(const TensorShape& shape);
 
 std::int64_t next_power(std::int64_t n);
 

@@ -10,7 +10,7 @@
 #include "models/whatif/compile/host/graph_pieces.h"
 #include "models/whatif/compile/host/host_reads.h"
 #include "models/whatif/compile/library.h"
-#include "models/whatif/compile/lowered.h"
+#include "models/whatif/compile/products.h"
 #include "models/whatif/edit/collectives.h"
 #include "models/whatif/edit/compiled_host.h"
 

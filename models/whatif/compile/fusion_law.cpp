@@ -13,6 +13,7 @@ void add_kernel_fields(Fields& out) {
   out.push_back(field<L>("persistent_columns", "elements",
                          "longest row that a block keeps in registers", &L::persistent_columns));
   add_fields(out, &L::products, aligned_products_fields());
+  add_fields(out, &L::item_products, item_products_fields());
   add_fields(out, &L::padding, padding_law_fields());
   out.push_back(field<L>("masked_ratio", "ratio",
                          "time of fused attention that reads a mask over that of its causal half",

@@ -20,6 +20,7 @@ struct FusionLaw {
   GeneratedCode generated;
   double persistent_columns = 0;
   AlignedProducts products;
+  ItemProducts item_products;
   PaddingLaw padding;
   double masked_ratio = 0, masked_fp32_ratio = 0;
   double score_dram_share = 0;

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "models/kernel/work/gemm_shape.h"
-#include "models/whatif/compile/lowered.h"
+#include "models/whatif/compile/products.h"
 #include "sim/core/tensors/data_type.h"
 
 namespace tandem {
@@ -221,9 +221,18 @@ void LibraryRewrite::convolution(const FlowOp& op, LibraryChange& change) {
   add_permutes(c_, *c, change);
 }
 
+void LibraryRewrite::replace_product(const FlowOp& op, const ProductOperands& p, double bytes,
+                                     double us, LibraryChange& change) const {
+  const auto works = c_.flow.works_of(op);
+  const DataType type = c_.flow.tensors[c_.flow.outputs_of(op)[0]].type;
+  change.dropped.assign(works.begin(), works.end());
+  change.before.push_back({c_.names.kernel(LibraryUse::score_product, type), "aten::bmm", us, bytes,
+                           product_geometry(p.batch, p.rows, p.columns),
+                           product_factors(p.batch, p.rows, p.inner, p.columns, type)});
+}
+
 void LibraryRewrite::lowered_product(const FlowOp& op, const ProductOperands& p,
                                      LibraryChange& change) const {
-  const auto works = c_.flow.works_of(op);
   const auto m = double(p.rows), k = double(p.inner), n = double(p.columns);
   const auto batch = double(std::max<std::int64_t>(p.batch, 1));
   const DataType type = c_.flow.tensors[c_.flow.outputs_of(op)[0]].type;
@@ -232,10 +241,23 @@ void LibraryRewrite::lowered_product(const FlowOp& op, const ProductOperands& p,
   const bool aligned = aligned_rows(p.inner, type, unit) && aligned_rows(p.columns, type, unit);
   const double us = aligned_us(2 * batch * m * n * k, bytes, type) *
                     (aligned ? 1 : c_.law.products.unaligned_ratio);
-  change.dropped.assign(works.begin(), works.end());
-  change.before.push_back({c_.names.kernel(LibraryUse::score_product, type), "aten::bmm", us, bytes,
-                           product_geometry(p.batch, p.rows, p.columns),
-                           product_factors(p.batch, p.rows, p.inner, p.columns, type)});
+  replace_product(op, p, bytes, us, change);
+}
+
+void LibraryRewrite::product_of_items(const FlowOp& op, const ProductOperands& p,
+                                      LibraryChange& change) const {
+  double whole_us = 0;
+  for (const std::uint32_t work : c_.flow.works_of(op)) {
+    whole_us += to_us(c_.step.plan.works[work].duration);
+  }
+  const AlignedProducts& products = c_.law.products;
+  const DataType type = p.left.type;
+  const GemmShape shape{.m = p.rows, .n = p.columns, .k = p.inner, .batch = p.batch, .type = type};
+  const double us = item_product_us(c_.gpu, c_.law.item_products, shape, products.aligned_bytes,
+                                    products.dram_share, whole_us);
+  const auto m = double(p.rows), k = double(p.inner), n = double(p.columns);
+  const double bytes = element_bytes(type) * (double(p.batch) * m * (k + n) + k * n);
+  replace_product(op, p, bytes, us, change);
 }
 
 /// Operands of one product have sizes of their own, which tell them apart among its inputs.
@@ -251,6 +273,10 @@ bool LibraryRewrite::is_made(const FlowOp& op, const TensorShape& shape) const {
 void LibraryRewrite::matmul(const FlowOp& op, LibraryChange& change) {
   const auto p = product_operands(context_of(c_.step.trace, op));
   if (p && is_lowered(c_.step.trace, c_.flow, op)) return lowered_product(op, *p, change);
+  if (!turns_weights_) {
+    const auto items = unfolded_product(c_.step.trace, c_.flow, op);
+    if (items) return product_of_items(op, *items, change);
+  }
   const bool padded = p && (is_half(p->left.type) || p->left.type == DataType::fp32);
   if (!padded || p->batch > 1) return;
   const auto padding =

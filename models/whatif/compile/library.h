@@ -52,6 +52,12 @@ class LibraryRewrite {
   /// A product of the type that the compiler gives it takes the place of the traced one.
   void lowered_product(const FlowOp& op, const ProductOperands& operands,
                        LibraryChange& change) const;
+  /// The items of a batch by themselves, where the framework copies them into one matrix.
+  void product_of_items(const FlowOp& op, const ProductOperands& operands,
+                        LibraryChange& change) const;
+  /// `us`: of the product that takes the place of the traced one.
+  void replace_product(const FlowOp& op, const ProductOperands& operands, double bytes, double us,
+                       LibraryChange& change) const;
 
   const KernelContext& c_;
   bool turns_weights_;

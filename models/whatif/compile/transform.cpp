@@ -126,8 +126,9 @@ bool change_memory(const TransformInput& in, const JitOptions& options, Rewritte
   const std::int64_t traced = *in.traced.batch;
   const std::int64_t now =
       in.asked.has("batch") ? parse_count("batch", in.asked.get("batch")) : traced;
-  out.memory.before = step_memory(*in.memory, in.traced.step, traced);
-  PeakMemory after = compiled_peak(*in.memory, out.step, now, asked_attention(options));
+  const PeakMemory& held = out.memory.after ? *out.memory.after : *in.memory;
+  if (!out.memory.before) out.memory.before = step_memory(*in.memory, in.traced.step, traced);
+  PeakMemory after = compiled_peak(held, out.step, now, asked_attention(options));
   if (!out.memory.before || after.moments.empty()) return false;
   out.memory.after = std::move(after);
   return true;

@@ -37,7 +37,7 @@ class MathKernels {
     pass(LibraryUse::scalar_product, "aten::mul", keys_, 2 * wide);
     each_operand(LibraryUse::ordered_copy, "aten::clone", 2 * wide, Order::computed);
     product(op_.shape.queries, op_.shape.keys, op_.shape.width);
-    pass(LibraryUse::mask_add, "aten::add_", scores_, 2 * wide, Order::computed);
+    pass(LibraryUse::broadcast_add, "aten::add_", scores_, 2 * wide, Order::computed);
     softmax();
     if (op_.shape.drops_out) {
       pass(LibraryUse::dropout_forward, "aten::native_dropout", scores_, 2 * wide + truth);

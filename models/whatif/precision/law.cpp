@@ -15,6 +15,18 @@ void add_cast(Fields& out, const std::string& name, const std::string& doc,
                                     "share of the peak DRAM rate of a copy " + doc));
 }
 
+void add_turned_fields(Fields& out) {
+  out.push_back(field<L>("turned_floor_us", "us",
+                         "shortest kernel that finds the place of each element by itself",
+                         &L::turned_floor_us));
+  out.push_back(field<L>("turned_lane_cycles", "cycles",
+                         "of an FP32 lane for an element of it that is copied or gets a bias",
+                         &L::turned_lane_cycles));
+  out.push_back(field<L>("turned_sum_lane_cycles", "cycles",
+                         "... that is added to one of another type and order",
+                         &L::turned_sum_lane_cycles));
+}
+
 void add_kernel_fields(Fields& out) {
   out.push_back(field<L>("floor_us", "us",
                          "part of a memory-bound kernel that its bytes do not change",
@@ -39,6 +51,7 @@ void add_kernel_fields(Fields& out) {
   out.push_back(field<L>("clear_us", "us",
                          "memset or random state before an attention kernel on tensor cores",
                          &L::clear_us));
+  add_turned_fields(out);
   add_fields(out, &L::ratios, type_ratios_fields());
   add_fields(out, &L::norm, norm_times_fields());
 }
@@ -59,6 +72,9 @@ void add_step_fields(Fields& out) {
         &L::scalar_host_ratio);
   plain("helper_host_ratio", "ratio", "the same of a further kernel of one library call",
         &L::helper_host_ratio);
+  plain("turned_host_ratio", "ratio",
+        "the same of a kernel that a layer of attention has more in pieces than in one call",
+        &L::turned_host_ratio);
   plain("scalar_us", "us", "kernel on one element", &L::scalar_us);
   plain("expected_error", "ratio", "mean error of the GPU time on pairs nothing was fitted on",
         &L::expected_error);

@@ -23,6 +23,7 @@ struct PrecisionLaw {
   FloorAndShare attention_helper, attention_delta;
   double shared_keys_major = 0, shared_keys_width = 0;
   double clear_us = 0;
+  double turned_floor_us = 0, turned_lane_cycles = 0, turned_sum_lane_cycles = 0;
   TypeRatios ratios;
   NormTimes norm;
 
@@ -32,7 +33,7 @@ struct PrecisionLaw {
   // Host times in units of the trace's own launch calls: a slow host is slow at both.
   double cast_host_ratio = 0, cast_backward_host_ratio = 0;
   double scalar_host_ratio = 0;
-  double helper_host_ratio = 0;
+  double helper_host_ratio = 0, turned_host_ratio = 0;
   double scalar_us = 0;
   double expected_error = 0;
 

@@ -18,22 +18,6 @@ Strides contiguous(const TensorShape& shape) {
   return out;
 }
 
-bool strides_known(const TensorShape& shape) {
-  for (std::size_t i = 0; i < shape.rank; ++i) {
-    if (shape.strides[i] != 0) return true;
-  }
-  return false;
-}
-
-/// Whether `query` lies as the memory-efficient kernels write, [batch, queries, heads, width].
-bool is_native(const TensorShape& query) {
-  const Strides native = contiguous(query);
-  for (std::size_t i = 0; i < 4; ++i) {
-    if (query.dims[i] > 1 && query.strides[i] != native[i]) return false;
-  }
-  return true;
-}
-
 bool same_type_copy(const Dataflow& flow, const FlowOp& op, const OpTensors& copy) {
   if (op.kind != OpKind::cast) return false;
   const TensorShape* to = copy.at(0);
@@ -45,7 +29,7 @@ bool same_type_copy(const Dataflow& flow, const FlowOp& op, const OpTensors& cop
 /// already.
 bool copies_to_query_layout(const OpTensors& copy, const TensorShape& query) {
   const TensorShape &to = *copy.at(0), &from = *copy.at(1);
-  if (from.rank != 4 || to.rank != 4 || !strides_known(from) || !strides_known(to)) return false;
+  if (from.rank != 4 || to.rank != 4 || !states_strides(from) || !states_strides(to)) return false;
   const Strides native = contiguous(query);
   for (std::size_t i = 0; i < 4; ++i) {
     bool found = false;
@@ -67,7 +51,7 @@ std::vector<std::uint32_t> mending_copies(const Trace& trace, const Dataflow& fl
   const bool backward = attention.kind == OpKind::attention_backward;
   // A backward pass reads the gradient of its result first.
   const TensorShape* query = operands_of(trace, attention.op).tensors.at(backward ? 1 : 0);
-  if (query == nullptr || query->rank != 4 || !strides_known(*query) || is_native(*query)) {
+  if (query == nullptr || query->rank != 4 || !states_strides(*query) || is_contiguous(*query)) {
     return out;
   }
   // The kernels of one attention call share the outermost operation.

@@ -8,6 +8,7 @@
 
 #include "models/step/op_rows.h"
 #include "models/whatif/precision/kernels.h"
+#include "models/whatif/precision/one_call.h"
 #include "models/whatif/precision/rewrite.h"
 #include "models/whatif/precision/scaler.h"
 #include "models/whatif/precision/types/types.h"
@@ -57,18 +58,6 @@ Precision detect(const Step& step, const Dataflow& flow) {
 
 bool is_autocast(Precision precision) {
   return precision == Precision::amp || precision == Precision::bf16;
-}
-
-/// Whether layers of attention may be one call where the step has them in pieces, or the other way
-/// round: torch.nn.MultiheadAttention is one call in inference that autocast leaves alone.
-bool calls_change(const Step& step, const Dataflow& flow, Precision from, Precision to) {
-  const auto attends = [](const FlowOp& op) { return op.kind == OpKind::attention; };
-  if (is_autocast(from) == is_autocast(to) || flow.trains()) return false;
-  if (std::none_of(flow.ops.begin(), flow.ops.end(), attends)) return false;
-  const OpFlag flag = is_autocast(to) ? fast_path : splits_dimension;
-  OpRows rows(step.trace);
-  return std::any_of(step.trace.ops.name.begin(), step.trace.ops.name.end(),
-                     [&](StringId name) { return rows.of(name).is(flag); });
 }
 
 bool any_operands(const Dataflow& flow) {
@@ -145,7 +134,7 @@ bool states_types(const Step& step) { return any_operands(dataflow(step)); }
 Step with_precision(Step step, Precision to, const GpuArch& gpu, const PrecisionLaw& law,
                     const TimeConstants& time, const LibraryNames& names,
                     const MeasuredLayers& layers, const HostModel& host, LossList& losses,
-                    PrecisionReport* report) {
+                    PrecisionReport* report, bool compiled) {
   PrecisionReport local;
   PrecisionReport& r = report != nullptr ? *report : local;
   const Dataflow flow = dataflow(step);
@@ -157,7 +146,8 @@ Step with_precision(Step step, Precision to, const GpuArch& gpu, const Precision
   if (is_whole(to)) require_eager(step, flow, to);
   const RetimeContext context{gpu, law, time, names, layers};
   const TypeChange change = type_change(step.trace, flow, r.from, to, fused_width(law, gpu));
-  const bool one_call = calls_change(step, flow, r.from, to);
+  const bool exchanges = !compiled && is_autocast(r.from) != is_autocast(to) &&
+                         exchanges_calls(step.trace, flow, is_autocast(to));
   const auto scaler = gradient_scaler(flow);
   if (to != Precision::amp) forget_scaler_wait(flow, scaler, step);
   const double gradients = gradient_elements(flow);
@@ -166,15 +156,16 @@ Step with_precision(Step step, Precision to, const GpuArch& gpu, const Precision
   StepEdit edit(std::move(step), host.launch_call_us);
   TypedStep typed{context, flow, change, to, added, edit, r};
   rewrite_types(typed);
+  const int exchanged = exchanges ? exchange_calls(typed, is_autocast(to)) : 0;
   if (to == Precision::amp) {
     if (scaler.empty()) add_gradient_scaler(context, flow, added, host, gradients, edit);
   } else {
     remove_gradient_scaler(flow, scaler, edit);
   }
-  if (one_call) {
+  if (exchanges && exchanged == 0) {
     losses.add("attention_in_one_call", Severity::warning,
-               "layers of attention (torch.nn.MultiheadAttention) that are one call without "
-               "autocast and pieces under it: predicted as traced, tens of percent off");
+               "layers of attention that may be one call without autocast and pieces under it, of "
+               "another form than torch.nn.MultiheadAttention's: predicted as traced");
   }
   Step out = std::move(edit).finish();
   const double total = std::max(1e-9, gpu_us(out));

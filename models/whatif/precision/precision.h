@@ -55,12 +55,13 @@ struct PrecisionReport {
 };
 
 /// The step in precision `to`. Operand types of the trace's operations change with it.
-/// `gpu`: the GPU the step was measured on.
+/// `gpu`: the GPU the step was measured on. `compiled`: a compiler gets the step then, which takes
+/// layers that are one call apart by itself.
 /// Errors: InputError if the GPU cannot compute in `to`, for traces without operand shapes, and for
 /// compiled ones to weights of 16 bits.
 Step with_precision(Step step, Precision to, const GpuArch& gpu, const PrecisionLaw& law,
                     const TimeConstants& time, const LibraryNames& names,
                     const MeasuredLayers& layers, const HostModel& host, LossList& losses,
-                    PrecisionReport* report = nullptr);
+                    PrecisionReport* report = nullptr, bool compiled = false);
 
 }  // namespace tandem

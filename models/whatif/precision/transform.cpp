@@ -81,8 +81,9 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   require_types(in.traced);
   PrecisionReport report;
   double memory_ratio = 1;
-  out.step = with_precision(std::move(out.step), to, *in.traced.gpu, in.precision, in.time,
-                            in.libraries, in.layers, in.host, out.losses, &report);
+  out.step =
+      with_precision(std::move(out.step), to, *in.traced.gpu, in.precision, in.time, in.libraries,
+                     in.layers, in.host, out.losses, &report, in.asked.has("compile"));
   if (report.from != to) {
     out.changed = true;
     memory_ratio = change_memory(in, report, out);

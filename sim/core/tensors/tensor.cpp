@@ -1,5 +1,7 @@
 #include "sim/core/tensors/tensor.h"
 
+#include <algorithm>
+
 #include "sim/core/bounds/limits.h"
 
 namespace tandem {
@@ -25,6 +27,20 @@ std::int64_t TensorShape::elements() const {
   std::int64_t count = 1;
   for (std::size_t i = 0; i < rank; ++i) count = limits::product(count, dims[i]);
   return count;
+}
+
+bool states_strides(const TensorShape& shape) {
+  return std::any_of(shape.strides.begin(), shape.strides.begin() + shape.rank,
+                     [](std::int64_t stride) { return stride != 0; });
+}
+
+bool is_contiguous(const TensorShape& shape) {
+  std::int64_t expected = 1;
+  for (std::size_t i = shape.rank; i-- > 0;) {
+    if (shape.dims[i] != 1 && shape.strides[i] != expected) return false;
+    expected = limits::product(expected, shape.dims[i]);
+  }
+  return true;
 }
 
 bool has_channels_last(const TensorShape& shape) {

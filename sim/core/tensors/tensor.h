@@ -70,6 +70,13 @@ inline std::vector<std::int64_t> dims_of(const TensorShape& shape) {
   return {shape.dims.begin(), shape.dims.begin() + shape.rank};
 }
 
+/// Whether the recorder noted strides.
+bool states_strides(const TensorShape& shape);
+
+/// Whether elements lie behind each other in the order of the dimensions; dimensions of one element
+/// lie anywhere. Of stated strides.
+bool is_contiguous(const TensorShape& shape);
+
 /// Whether the strides are those of an image batch in NHWC order, or of some of its channels.
 bool has_channels_last(const TensorShape& shape);
 

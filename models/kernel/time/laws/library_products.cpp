@@ -172,6 +172,39 @@ KernelTime library_product_time(const GpuArch& gpu, const LibraryProducts& produ
   return time;
 }
 
+std::vector<Field<ItemProducts>> item_products_fields() {
+  using P = ItemProducts;
+  return {field("items_floor_us", "us", "shortest product of the items of a batch with one matrix",
+                &P::floor_us),
+          field("items_l2_bytes_per_clk", "B/clk/SM",
+                "of the matrix that reach an SM from L2, which every item reads again",
+                &P::l2_bytes_per_clk),
+          field("items_block_us", "us", "of an SM for a block of up to 64 rows of an item",
+                &P::block_us),
+          field("items_unaligned_block_us", "us",
+                "the same for a block of up to 16 rows, whose rows are no multiple of 16 bytes",
+                &P::unaligned_block_us)};
+}
+
+double item_product_us(const GpuArch& gpu, const ItemProducts& products, const GemmShape& shape,
+                       double aligned_bytes, double dram_share, double whole_us) {
+  constexpr double aligned_rows_of_block = 64, rows_of_block = 16;
+  const bool aligned = aligned_rows(shape.k, shape.type, aligned_bytes) &&
+                       aligned_rows(shape.n, shape.type, aligned_bytes);
+  const double m = double(shape.m), n = double(shape.n), k = double(shape.k);
+  const double width = element_bytes(shape.type), items = double(shape.batch);
+  const double blocks = items * std::ceil(m / (aligned ? aligned_rows_of_block : rows_of_block));
+  const double block_us = aligned ? products.block_us : products.unaligned_block_us;
+  const double moved_us = dram_us(gpu, width * (items * m * (k + n) + k * n), dram_share);
+  const double start_us = blocks * block_us / gpu.sm_count;
+  const double read_us =
+      items * k * n * width / (gpu.sm_count * products.l2_bytes_per_clk * gpu.boost_clock_mhz);
+  const double us = products.floor_us + std::max({moved_us, start_us, read_us});
+  // One matrix of a few columns runs on tiles that are made for wide ones, items do not.
+  const bool narrow = !aligned && std::max(n, k) <= rows_of_block;
+  return narrow ? us : std::max(us, whole_us);
+}
+
 std::vector<Field<AlignedProducts>> aligned_products_fields() {
   using P = AlignedProducts;
   return {

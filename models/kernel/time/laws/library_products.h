@@ -50,6 +50,23 @@ KernelTime library_product_time(const GpuArch& gpu, const LibraryProducts& produ
                                 const GemmShape& shape, const TimeConstants& constants,
                                 double pass_floor_us);
 
+/// Of the items of a batch with one matrix in 16 bits. Each item's blocks read the matrix from L2
+/// again, which bounds items of few rows; blocks of small matrices take as long as they take to
+/// start. Documentation: library_products.cpp.
+struct ItemProducts {
+  double floor_us = 0;
+  double l2_bytes_per_clk = 0;
+  double block_us = 0;
+  double unaligned_block_us = 0;
+};
+std::vector<Field<ItemProducts>> item_products_fields();
+
+/// `whole_us`: of the same items copied into one matrix, which is no slower unless it has a few
+/// columns. Blocks are larger where rows are aligned to `aligned_bytes`. `dram_share`: at which
+/// such products move their operands.
+double item_product_us(const GpuArch& gpu, const ItemProducts& products, const GemmShape& shape,
+                       double aligned_bytes, double dram_share, double whole_us);
+
 /// At a share of the peaks. Fitted on compiled code; documentation: library_products.cpp.
 struct AlignedProducts {
   double floor_us = 0;

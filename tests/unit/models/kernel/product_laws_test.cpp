@@ -160,5 +160,34 @@ TEST(LibraryProducts, ReadTheFactorsOfAnOperation) {
   EXPECT_FALSE(product_operands(OpContext{"aten::mm", vectors, {}, none}));
 }
 
+/// 1 us at least, 10 bytes a clock, 2 and 0.5 us a block.
+ItemProducts easy_items() { return {1, 10, 2, 0.5}; }
+
+double items_us(const GemmShape& shape, double whole_us) {
+  constexpr double row_bytes = 16;
+  return item_product_us(gpu(), easy_items(), shape, row_bytes, 1, whole_us);
+}
+
+// 264 items read 1024 x 1024 halves each, 2 MiB: two reads on each of 132 SMs at 10 bytes a clock
+// of 1980 MHz. Rows do not count until the product itself takes longer.
+TEST(ItemProducts, EachItemReadsTheMatrixAgain) {
+  const GemmShape shape{.m = 8, .n = 1024, .k = 1024, .batch = 264, .type = DataType::fp16};
+  const double read_us = 2 * 2 * 1024 * 1024 / (10 * 1980.0);
+  EXPECT_NEAR(items_us(shape, 20), 1 + read_us, 1e-9);
+  EXPECT_NEAR(items_us(shape, 5000), 5000, 1e-9);
+}
+
+// 264 items of 65 rows with 8 x 8 are two blocks each, four a SM, of 2 us. Rows of 4 halves are not
+// aligned: blocks of 16 rows, five an item, ten a SM, of half a microsecond; what one matrix would
+// take says nothing about them, and does of more columns.
+TEST(ItemProducts, BlocksOfSmallMatricesTakeAsLongAsTheyTakeToStart) {
+  GemmShape shape{.m = 65, .n = 8, .k = 8, .batch = 264, .type = DataType::fp16};
+  EXPECT_NEAR(items_us(shape, 0), 1 + 4 * 2, 1e-9);
+  shape.n = shape.k = 4;
+  EXPECT_NEAR(items_us(shape, 50), 1 + 10 * 0.5, 1e-9);
+  shape.n = 196;
+  EXPECT_NEAR(items_us(shape, 50), 50, 1e-9);
+}
+
 }  // namespace
 }  // namespace tandem

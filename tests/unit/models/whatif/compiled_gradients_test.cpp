@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "models/whatif/compile/groups.h"
-#include "models/whatif/compile/lowered.h"
+#include "models/whatif/compile/products.h"
 #include "tests/unit/models/whatif/compile_for_tests.h"
 #include "tests/unit/models/whatif/flow_for_tests.h"
 

@@ -85,6 +85,7 @@ class FlowMaker {
   std::string strides;             // likewise; empty: not recorded
   std::string around_dims;  // operands of the outermost operation around; empty: not recorded
   std::string around_types;
+  std::string around_strides;
   std::string between_dims;  // of those between it and the innermost one, likewise
   std::string between_types;
   bool within_last = false;  // operations to come run in the outermost one of the last
@@ -111,7 +112,7 @@ class FlowMaker {
       maker_.trace.ops.forward_thread[row] = forward_thread;
       if (last) maker_.operands(row, operands);
       if (at == 0 && !last && !around_dims.empty()) {
-        maker_.operands(row, {around_dims, around_types, "", ""});
+        maker_.operands(row, {around_dims, around_types, around_strides, ""});
       }
       if (at > 0 && !last && !between_dims.empty()) {
         maker_.operands(row, {between_dims, between_types, "", ""});

@@ -23,20 +23,20 @@ ReplayOptions options(const std::string& path) {
   return o;
 }
 
-ReplayOptions capture(const std::string& name) {
+ReplayOptions advised(const std::string& name) {
   return options(source_path("validation/captures/" + name + ".json.zst"));
 }
 
 const ReplayOptions host_bound =
-    capture("h200_2026-11-22_compile_holdout/traces/densenet121-infer-fp32-eager-b8");
+    advised("h200_2026-11-22_compile_holdout/traces/densenet121-infer-fp32-eager-b8");
 const ReplayOptions gpu_bound =
-    capture("h200_2026-11-22_generated_holdout/traces/vgg16-train-fp32-eager-b32");
+    advised("h200_2026-11-22_generated_holdout/traces/vgg16-train-fp32-eager-b32");
 const ReplayOptions compiled =
-    capture("h200_2026-11-20_fit/traces/bert_base-train-amp-compile-b16");
+    advised("h200_2026-11-20_fit/traces/bert_base-train-amp-compile-b16");
 const ReplayOptions captured =
-    capture("h200_2026-11-20_fit/traces/bert_base-train-bf16-cudagraph-b32");
+    advised("h200_2026-11-20_fit/traces/bert_base-train-bf16-cudagraph-b32");
 const ReplayOptions no_shapes =
-    capture("v100_2024-04-04_hta_holdout/traces/v100_1gpu_ns_resolution_rank0.pt.trace");
+    advised("v100_2024-04-04_hta_holdout/traces/v100_1gpu_ns_resolution_rank0.pt.trace");
 
 Advice advice_on(const ReplayOptions& o, const std::vector<std::string>& gpus = {},
                  int threads = 0) {
@@ -181,7 +181,7 @@ TEST(Advise, DropsNothingWhateverTheTraceHolds) {
         "h200_2026-11-22_features_holdout/traces/resnet18-dataloader",
         "h200_2026-11-20_fit/traces/resnet50-train-amp-blocking-b32"}) {
     SCOPED_TRACE(name);
-    const Advice advice = advice_on(capture(name));
+    const Advice advice = advice_on(advised(name));
     expect_ranked(advice);
     expect_nothing_dropped(advice);
     ++seen;
@@ -191,12 +191,12 @@ TEST(Advise, DropsNothingWhateverTheTraceHolds) {
 
 TEST(Advise, EndsWaitsWhereThereAreSome) {
   const Advice loader =
-      advice_on(capture("h200_2026-11-22_features_holdout/traces/resnet18-dataloader"));
+      advice_on(advised("h200_2026-11-22_features_holdout/traces/resnet18-dataloader"));
   const AdvisedRow* input = row_of(loader, "no input wait");
   ASSERT_NE(input, nullptr);
   EXPECT_TRUE(has(input->why, "that a step waits for its input become 0.0 us")) << input->why;
   const Advice blocking =
-      advice_on(capture("h200_2026-11-20_fit/traces/resnet50-train-amp-blocking-b32"));
+      advice_on(advised("h200_2026-11-20_fit/traces/resnet50-train-amp-blocking-b32"));
   const AdvisedRow* async = row_of(blocking, "asynchronous launches");
   ASSERT_NE(async, nullptr);
   EXPECT_GT(async->speed_up.low, 1);

@@ -1,0 +1,228 @@
+#include "models/whatif/precision/one_call.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "models/kernel/time/rates.h"
+#include "models/step/op_rows.h"
+
+namespace tandem {
+namespace {
+
+/// Whether a tensor of three dimensions lies with its first two exchanged.
+bool is_turned(const TensorShape& x) {
+  return x.rank == 3 && x.dims[0] > 1 && x.dims[1] > 1 && x.strides[2] == 1 &&
+         x.strides[0] == x.dims[2] && x.strides[1] == x.dims[0] * x.dims[2];
+}
+
+/// As traced.
+bool copies_same_type(const Dataflow& flow, const FlowOp& op) {
+  if (op.kind != OpKind::cast || op.input_count == 0 || op.output_count == 0) return false;
+  const DataType from = flow.tensors[flow.inputs_of(op)[0].tensor].type;
+  return from == flow.tensors[flow.outputs_of(op)[0]].type;
+}
+
+/// The operation around the call that launched work: a product of a batch with one matrix.
+bool multiplies_turned(const TypedStep& s, const FlowOp& op) {
+  const Trace& trace = s.edit.step().trace;
+  const std::uint32_t whole = enclosing(trace, s.flow.nesting, op.op, [](const OpRow& row) {
+    return row.kind == OpKind::matmul && row.is(batched);
+  });
+  if (op.kind != OpKind::matmul || whole == no_row) return false;
+  const TensorShape* batch = s.tensors(whole).at(0);
+  return batch != nullptr && is_turned(*batch);
+}
+
+/// Time of a framework kernel that finds the place of each element by itself.
+double turned_us(const RetimeContext& c, double elements, double lane_cycles) {
+  return c.law.turned_floor_us + lane_us(c.gpu, elements * lane_cycles);
+}
+
+/// The operations of one layer in pieces, all of which but the product vanish in one call.
+struct Pieces {
+  std::uint32_t input_copy = no_row, product = no_row, bias = no_row, copy = no_row;
+};
+
+/// Makes pieces one call.
+class Joined {
+ public:
+  explicit Joined(TypedStep& s) : s_(s), removed_(s.flow.ops.size(), false) {
+    for (const std::uint32_t i : s.change.removed) removed_[i] = true;
+  }
+
+  int join() {
+    int layers = 0;
+    for (std::uint32_t i = 0; i < s_.flow.ops.size(); ++i) {
+      if (s_.flow.ops[i].kind != OpKind::attention) continue;
+      const Pieces pieces = pieces_before(i);
+      if (pieces.input_copy == no_row) continue;
+      for (const std::uint32_t piece : {pieces.input_copy, pieces.bias, pieces.copy}) drop(piece);
+      ++layers;
+    }
+    for (std::uint32_t i = 0; layers > 0 && i < s_.flow.ops.size(); ++i) {
+      if (!removed_[i]) straighten(i);
+    }
+    return layers;
+  }
+
+ private:
+  /// The operation before `i` that stays, of `first` at least.
+  std::uint32_t before(std::uint32_t i) const {
+    while (i != 0 && i != no_row && removed_[--i]) {
+    }
+    return i;
+  }
+
+  /// Of the attention `i`; without it where the layer is another one.
+  Pieces pieces_before(std::uint32_t i) const {
+    Pieces out;
+    const auto& ops = s_.flow.ops;
+    const std::uint32_t copy = before(i), bias = before(copy), product = before(bias);
+    const std::uint32_t input = before(product);
+    if (!copies_same_type(s_.flow, ops[copy]) || !copies_same_type(s_.flow, ops[input])) return out;
+    if (ops[bias].kind != OpKind::pointwise || ops[bias].root != ops[product].root) return out;
+    if (ops[input].root != ops[product].root || !multiplies_turned(s_, ops[product])) return out;
+    return {input, product, bias, copy};
+  }
+
+  void drop(std::uint32_t i) {
+    removed_[i] = true;
+    for (const std::uint32_t w : s_.flow.works_of(s_.flow.ops[i])) s_.edit.drop(w, true);
+  }
+
+  /// What reads results of the layers finds them in order.
+  void straighten(std::uint32_t i) {
+    const FlowOp& op = s_.flow.ops[i];
+    const auto& shapes = s_.tensors(op.op).shapes;
+    if (std::none_of(shapes.begin(), shapes.end(), is_turned)) return;
+    if (copies_same_type(s_.flow, op)) return drop(i);
+    if (op.kind != OpKind::pointwise || op.work_count != 1) return;
+    double bytes = 0;
+    for (const FlowUse& use : s_.flow.inputs_of(op)) {
+      bytes += double(s_.flow.elements_of(use)) * element_bytes(s_.read_type(i, use.tensor));
+    }
+    for (const std::uint32_t t : s_.flow.outputs_of(op)) {
+      bytes += double(s_.flow.tensors[t].elements) * element_bytes(s_.change.ops[i]);
+    }
+    const std::uint32_t work = s_.flow.works_of(op).front();
+    s_.set_time(work, std::min(s_.us(work), streamed_us(s_.c.gpu, s_.c.law.cast_down, bytes)));
+  }
+
+  TypedStep& s_;
+  std::vector<bool> removed_;
+};
+
+/// Makes one call pieces.
+class TakenApart {
+ public:
+  explicit TakenApart(TypedStep& s) : s_(s), turned_(s.flow.tensors.size(), false) {}
+
+  int take_apart() {
+    int layers = 0;
+    std::uint32_t done = no_row;  // the call whose first product was seen
+    for (std::uint32_t i = 0; i < s_.flow.ops.size(); ++i) {
+      const FlowOp& op = s_.flow.ops[i];
+      if (!runs_forward(op) || op.work_count == 0) continue;
+      const std::uint32_t call = enclosing(s_.edit.step().trace, s_.flow.nesting, op.op,
+                                           [](const OpRow& row) { return row.is(fast_path); });
+      if (call == no_row) {
+        follow(i);
+      } else if (op.kind == OpKind::matmul && call != done) {
+        done = call;
+        ++layers;
+        take_apart(i);
+      } else if (op.kind == OpKind::matmul) {
+        turn_results(op);
+      }
+    }
+    return layers;
+  }
+
+ private:
+  double elements_of(const FlowOp& op) const {
+    return op.output_count > 0 ? double(s_.flow.tensors[s_.flow.outputs_of(op)[0]].elements) : 0;
+  }
+
+  NewKernel kernel(LibraryUse use, std::string_view name, std::int64_t elements, int reads,
+                   DataType type) const {
+    Operands operands;
+    operands.has_shapes = true;
+    TensorShape shape;
+    shape.rank = 1, shape.dims[0] = elements, shape.type = type;
+    for (int i = 0; i <= reads; ++i) operands.tensors.add(operands.argument_count++, shape);
+    const double us = turned_us(s_.c, double(elements), s_.c.law.turned_lane_cycles);
+    NewKernel k = s_.new_kernel(name, operands, s_.c.names.kernel(use, type), us);
+    k.geometry = pointwise_geometry(double(elements));
+    k.host_us = s_.host.us(s_.c.law.turned_host_ratio);
+    return k;
+  }
+  NewKernel copy(std::int64_t elements, DataType type) const {
+    return kernel(LibraryUse::ordered_copy, "aten::copy_", elements, 1, type);
+  }
+
+  /// The product that makes queries, keys and values.
+  void take_apart(std::uint32_t i) {
+    const FlowOp& op = s_.flow.ops[i];
+    const DataType type = s_.change.ops[i];
+    const auto product = product_operands(s_.context(op.op));
+    const auto works = s_.flow.works_of(op);
+    if (!product || works.empty()) return;
+    const auto made = static_cast<std::int64_t>(elements_of(op));
+    s_.edit.insert_before(works.front(), copy(product->left.elements(), type));
+    s_.edit.insert_after(works.back(),
+                         kernel(LibraryUse::broadcast_add, "aten::add_", made, 2, type));
+    s_.edit.insert_after(works.back(), copy(made, type));
+  }
+
+  void turn_results(const FlowOp& op) {
+    for (const std::uint32_t t : s_.flow.outputs_of(op)) turned_[t] = true;
+  }
+
+  /// An operation outside of the layers.
+  void follow(std::uint32_t i) {
+    const FlowOp& op = s_.flow.ops[i];
+    const FlowUse* turned = nullptr;
+    bool mixed = false;
+    for (const FlowUse& use : s_.flow.inputs_of(op)) {
+      const bool whole = double(s_.flow.elements_of(use)) == elements_of(op);
+      if (turned_[use.tensor] && turned == nullptr) turned = &use;
+      mixed |= whole && !turned_[use.tensor];
+    }
+    if (turned == nullptr) return;
+    if (op.kind == OpKind::pointwise || op.kind == OpKind::cast) {
+      sum(op, mixed, turned == &s_.flow.inputs_of(op).front());
+    } else if (op.kind == OpKind::matmul || op.kind == OpKind::row_norm) {
+      const DataType type = s_.read_type(i, turned->tensor);
+      s_.edit.insert_before(s_.flow.works_of(op).front(), copy(s_.flow.elements_of(*turned), type));
+    }
+  }
+
+  /// Results lie as the first operand does.
+  void sum(const FlowOp& op, bool mixed, bool first) {
+    if (mixed) {
+      const std::uint32_t work = s_.main_work(s_.flow.works_of(op));
+      s_.set_time(work, turned_us(s_.c, elements_of(op), s_.c.law.turned_sum_lane_cycles));
+    }
+    if (first || !mixed) turn_results(op);
+  }
+
+  TypedStep& s_;
+  std::vector<bool> turned_;
+};
+
+}  // namespace
+
+bool exchanges_calls(const Trace& trace, const Dataflow& flow, bool to_autocast) {
+  const auto attends = [](const FlowOp& op) { return op.kind == OpKind::attention; };
+  if (flow.trains() || std::none_of(flow.ops.begin(), flow.ops.end(), attends)) return false;
+  const OpFlag flag = to_autocast ? fast_path : splits_dimension;
+  OpRows rows(trace);
+  return std::any_of(trace.ops.name.begin(), trace.ops.name.end(),
+                     [&](StringId name) { return rows.of(name).is(flag); });
+}
+
+int exchange_calls(TypedStep& s, bool to_autocast) {
+  return to_autocast ? TakenApart(s).take_apart() : Joined(s).join();
+}
+
+}  // namespace tandem
