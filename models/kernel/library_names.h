@@ -30,6 +30,7 @@ enum class LibraryUse : std::uint8_t {
   cast_up,                 // to FP32; the type is that of the operand
   norm_forward,            // batch norm of the library
   norm_backward,
+  norm_last_inference,     // of the library, images in channels-last order
   native_norm_statistics,  // batch norm of the framework itself
   native_norm_update,
   native_norm_transform,

@@ -161,7 +161,11 @@ void retype_native_inference(TypedStep& s, std::uint32_t index, std::uint32_t ma
   for (const std::uint32_t w : s.flow.works_of(op)) {
     if (w != main) s.edit.drop(w, true);
   }
-  retype_inference_norm(s, main, norm_shape(*image), from, to);
+  if (s.kernel_class(main).traits.kind != Kind::bn_transform_nhwc) {
+    return retype_inference_norm(s, main, norm_shape(*image), from, to);
+  }
+  s.set_time(main, inference_last_norm_us(s.c.gpu, s.c.law.norm, norm_shape(*image)));
+  s.edit.set_kernel(main, s.c.names.kernel(LibraryUse::norm_last_inference, to));
 }
 
 }  // namespace tandem

@@ -42,6 +42,8 @@ void retype_norm(TypedStep& s, std::uint32_t index, DataType from, DataType to) 
   if (is_whole(s.report.from) && is_native_inference(s, works)) {
     return retype_native_inference(s, index, main, from, to);
   }
+  // Its arithmetic decides the time (inference_last_norm_us).
+  if (s.kernel_class(main).traits.kind == Kind::bn_inference_nhwc) return;
   const bool planes = s.kernel_class(main).traits.kind == Kind::bn_inference;
   if (planes && operands.at(0) != nullptr) {
     return retype_inference_norm(s, main, norm_shape(*operands.at(0)), from, to);

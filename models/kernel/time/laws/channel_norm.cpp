@@ -132,6 +132,8 @@ std::vector<Field<NormTimes>> norm_times_fields() {
       &N::inference_dram_share);
   add("norm_inference_sm_cycles", "cycles", "of an SM for an element of it",
       &N::inference_sm_cycles);
+  add("norm_inference_last_sm_cycles", "cycles", "the same of images in channels-last order",
+      &N::inference_last_sm_cycles);
   return fields;
 }
 
@@ -169,6 +171,10 @@ double inference_norm_us(const GpuArch& gpu, const NormTimes& times, const NormS
       std::max(times.native_plane_sm_cycles * planes, times.inference_sm_cycles * s.elements());
   return std::max(dram_us(gpu, 2 * s.elements() * element_bytes(type), times.inference_dram_share),
                   all_sms_us(gpu, sm_cycles));
+}
+
+double inference_last_norm_us(const GpuArch& gpu, const NormTimes& times, const NormShape& s) {
+  return times.floor_us + all_sms_us(gpu, times.inference_last_sm_cycles * s.elements());
 }
 
 double native_statistics_us(const GpuArch& gpu, const NormTimes& times, const NormShape& s) {

@@ -73,6 +73,7 @@ struct NormTimes {
   double native_last_reduce_sm_cycles = 0;
   double inference_dram_share = 0;
   double inference_sm_cycles = 0;
+  double inference_last_sm_cycles = 0;
 };
 std::vector<Field<NormTimes>> norm_times_fields();
 
@@ -86,6 +87,9 @@ double library_norm_us(const GpuArch& gpu, const NormTimes& times, const NormSha
 /// block a plane, so that small planes wait for blocks to start, whatever their type.
 double inference_norm_us(const GpuArch& gpu, const NormTimes& times, const NormShape& shape,
                          DataType type);
+/// The same of images in channels-last order, with the floor: the arithmetic decides, whatever the
+/// type.
+double inference_last_norm_us(const GpuArch& gpu, const NormTimes& times, const NormShape& shape);
 /// Of the framework (BF16): statistics, update and transform forward; one kernel backward. The
 /// transform is pointwise and has the launch floor of such kernels.
 double native_statistics_us(const GpuArch& gpu, const NormTimes& times, const NormShape& shape);

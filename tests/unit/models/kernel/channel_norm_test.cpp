@@ -109,6 +109,15 @@ TEST(NormLaw, SmallPlanesAtInferenceWaitForBlocksInAnyType) {
               8 * large.elements() / (0.5 * dram_bytes_per_us()), 1e-9);
 }
 
+// 2 us and half a cycle of one of 132 SMs for each of 264000 elements, whatever their type.
+TEST(NormLaw, InChannelsLastOrderArithmeticDecidesInference) {
+  NormTimes times;
+  times.floor_us = 2;
+  times.inference_last_sm_cycles = 0.5;
+  const NormShape shape{.channels = 264, .per_channel = 1000, .plane = 100};
+  EXPECT_NEAR(inference_last_norm_us(gpu(), times, shape), 2 + 1000 / gpu().boost_clock_mhz, 1e-9);
+}
+
 // A third of shared memory for a channel, and in 16 bits registers beside it.
 TEST(ChannelNorm, GrowsByWholeChannelsOnAnSm) {
   NormGrowth growth;
