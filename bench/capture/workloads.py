@@ -12,6 +12,7 @@ import networks_mixers as mixers
 import networks_own as own
 import networks_parts as parts
 import networks_pictures as pictures
+import networks_read as read
 import networks_served as served
 import networks_speech as speech
 import networks_streams as streams
@@ -23,6 +24,7 @@ BUILDERS = {
     **language.DECODERS,
     **served.SERVED,
     **parts.PARTS,
+    **read.READ,
     "resnet50": images.vision("resnet50", SGD),
     "mobilenet_v2": images.vision("mobilenet_v2", SGD),
     "vit_b_16": images.vision("vit_b_16", ADAMW),
