@@ -33,6 +33,7 @@ enum class ArgumentName : std::uint8_t {
   causal,
   dropout,  // probability
   mask,     // added to the scores of attention
+  asked,    // which gradients are: 0 or 1 for each of query, key, value and mask
   mode,
   type,  // that the result is asked to have: a ScalarType, or true for FP32
   rows,
@@ -128,6 +129,7 @@ inline constexpr Word words[] = {
     {"dims", none, ArgumentName::dims},
     {"causal", none, ArgumentName::causal},
     {"dropout", none, ArgumentName::dropout},
+    {"asked", none, ArgumentName::asked},
     {"mode", none, ArgumentName::mode},
     {"type", none, ArgumentName::type},
     {"rows", none, ArgumentName::rows},

@@ -72,8 +72,8 @@ constexpr OpRow rows[] = {
     {"_scaled_dot_product_efficient_attention_backward", K::attention_backward, L::attention, lower,
      O::gradients,
      arguments(
-         "grad saved_query saved_key saved_value mask result result tensor tensor dropout - causal "
-         "..."),
+         "grad saved_query saved_key saved_value mask result result tensor tensor dropout asked "
+         "causal ..."),
      0, true},
 
     // Convolutions.

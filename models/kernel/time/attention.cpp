@@ -146,8 +146,8 @@ double attention_us(const GpuArch& gpu, const AttentionPace& pace, double dram_s
 
 AttentionTime attention_time(const GpuArch& gpu, const TimeConstants& constants,
                              const AttentionShape& shape, DataType type, bool backward) {
-  return time_at(gpu, constants.attention(type, backward), constants.shared().dram_efficiency,
-                 shape);
+  return time_at(gpu, constants.attention(type, backward, shape.learned_mask),
+                 constants.shared().dram_efficiency, shape);
 }
 
 double attention_us(const GpuArch& gpu, const TimeConstants& constants, const AttentionShape& shape,

@@ -20,6 +20,7 @@ namespace tandem {
 struct AttentionPace {
   DataType type = DataType::unknown;  // fp16: all 16-bit types
   bool backward = false;
+  bool learned_mask = false;  // kernels that compute the gradient of a mask, in 16 bits
 
   double own_rows = 0, walked_rows = 0;
   double lanes = 0;

@@ -40,6 +40,7 @@ AttentionPace read_attention(const Json& json, const Place& place) {
   require_object(json, place);
   constexpr std::string_view types[] = {"fp16", "fp32"};
   constexpr std::string_view passes[] = {"forward", "backward"};
+  constexpr std::string_view masks[] = {"given", "learned"};
   AttentionPace out;
   for (const std::string key : {"type", "pass", "values"}) {
     if (!json.contains(key)) place.fail("no key \"" + key + "\"", "type, pass, values");
@@ -47,6 +48,7 @@ AttentionPace read_attention(const Json& json, const Place& place) {
   out.type =
       read_choice(json["type"], place / "type", types) == 0 ? DataType::fp16 : DataType::fp32;
   out.backward = read_choice(json["pass"], place / "pass", passes) == 1;
+  out.learned_mask = json.contains("mask") && read_choice(json["mask"], place / "mask", masks) == 1;
   read_all(json["values"], place / "values", attention_pace_fields(), out);
   return out;
 }
@@ -58,15 +60,21 @@ std::vector<AttentionPace> read_attentions(const Json& json, const Place& place)
     out.push_back(
         read_attention(json[i], Place{place.file, place.key + "[" + std::to_string(i) + "]"}));
   }
-  for (const DataType type : {DataType::fp16, DataType::fp32}) {
+  struct Row {
+    DataType type;
+    bool learned_mask;
+  };
+  for (const Row row : {Row{DataType::fp16, false}, {DataType::fp16, true}, {DataType::fp32}}) {
     for (const bool backward : {false, true}) {
       const auto same = [&](const AttentionPace& p) {
-        return p.type == type && p.backward == backward;
+        return p.type == row.type && p.backward == backward && p.learned_mask == row.learned_mask;
       };
       if (std::count_if(out.begin(), out.end(), same) != 1) {
-        place.fail("not one row for " + std::string(to_string(type)) +
-                       (backward ? " backward" : " forward"),
-                   "one for each type (fp16, fp32) and pass (forward, backward)");
+        place.fail("not one row for " + std::string(to_string(row.type)) +
+                       (backward ? " backward" : " forward") +
+                       (row.learned_mask ? ", learned masks" : ""),
+                   "one for each type (fp16, fp32) and pass (forward, backward), and fp16 with "
+                   "mask \"learned\"");
       }
     }
   }
@@ -120,10 +128,12 @@ bool TimeConstants::measured(const GpuArch& gpu) const {
   return g.origins.at(static_cast<std::size_t>(error - fields.begin())).kind != ValueKind::spec;
 }
 
-const AttentionPace& TimeConstants::attention(DataType type, bool backward) const {
+const AttentionPace& TimeConstants::attention(DataType type, bool backward,
+                                              bool learned_mask) const {
   const DataType kept = is_half(type) ? DataType::fp16 : DataType::fp32;
+  const bool learned = learned_mask && is_half(type);
   return *std::find_if(attention_.begin(), attention_.end(), [&](const AttentionPace& p) {
-    return p.type == kept && p.backward == backward;
+    return p.type == kept && p.backward == backward && p.learned_mask == learned;
   });
 }
 

@@ -107,12 +107,12 @@ class TimeConstants {
   /// one's, or taken from data sheets.
   bool measured(const GpuArch& gpu) const;
   /// Of 16-bit types or, for all others, of FP32.
-  const AttentionPace& attention(DataType type, bool backward) const;
+  const AttentionPace& attention(DataType type, bool backward, bool learned_mask = false) const;
 
  private:
   TimeShared shared_;
   std::vector<TimeGeneration> generations_;
-  std::vector<AttentionPace> attention_;  // one of each type and pass
+  std::vector<AttentionPace> attention_;  // one of each type and pass, and those of learned masks
 };
 
 std::span<const Field<TimeGeneration>> time_generation_fields();

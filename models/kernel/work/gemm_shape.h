@@ -43,6 +43,7 @@ struct AttentionShape {
   bool causal = false;
   bool drops_out = false;
   std::int64_t mask_elements = 0;  // of a mask in memory, 0: none
+  bool learned_mask = false;       // which gets a gradient
 };
 std::optional<AttentionShape> attention_shape(const OpContext& context);
 /// Forward the scores and the results; backward the scores again and four gradients.

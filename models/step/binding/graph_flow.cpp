@@ -280,7 +280,9 @@ void GraphFlow::bind_library(FlowOp& op, std::uint32_t row, const Operands& oper
     const bool result = product && argument > arguments.at(ArgumentName::right);
     if (target || result || copies_part(op, tensors.shapes[i], argument)) continue;
     if (layer[i] == no_row) {
-      read(row, tensors.shapes[i], argument, product && known);
+      // Each item of a batch reads the same matrix (models/whatif/compile/products.h).
+      const TensorShape& shape = tensors.shapes[i];
+      read(row, product ? stored_shape(shape) : shape, argument, product && known);
     } else {
       use(layer[i], argument);
       tensors_[layer[i]].by_gradient |= op.phase == FlowPhase::backward;

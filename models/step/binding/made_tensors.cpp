@@ -10,6 +10,15 @@ std::int64_t distinct_elements(const TensorShape& shape) {
   return shape.elements() / std::max<std::int64_t>(1, shape.expanded);
 }
 
+TensorShape stored_shape(TensorShape shape) {
+  if (shape.expanded <= 1) return shape;
+  for (std::size_t d = 0; d < shape.rank; ++d) {
+    if (shape.strides[d] == 0) shape.dims[d] = 1;
+  }
+  shape.expanded = 1;
+  return shape;
+}
+
 bool is_slice(const TensorShape& shape) {
   double last = 0;  // place of the last element
   for (std::size_t d = 0; d < shape.rank; ++d) {

@@ -15,6 +15,9 @@ namespace tandem {
 
 /// Without those that a dimension of stride 0 repeats.
 std::int64_t distinct_elements(const TensorShape& shape);
+/// What lies in memory of a tensor that a dimension of stride 0 repeats: that dimension has one
+/// element.
+TensorShape stored_shape(TensorShape shape);
 /// Whether the strides are those of a part of a larger tensor.
 bool is_slice(const TensorShape& shape);
 /// Elements of the tensor that a slice is a part of: its longest stride steps over whole rows.

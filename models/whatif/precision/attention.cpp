@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "models/kernel/launch_rules.h"
+#include "models/kernel/time/attention.h"
 #include "models/step/attention_calls.h"
 #include "models/whatif/edit/math_attention.h"
 #include "models/whatif/precision/layout.h"
@@ -43,6 +44,28 @@ LaunchGeometry tiles_of_queries(const AttentionShape& shape) {
   constexpr std::uint32_t threads = 128;
   const auto blocks = static_cast<std::uint32_t>(ceil_div(shape.queries, queries) * shape.heads);
   return {{std::max(blocks, 1U), 1, 1}, {threads, 1, 1}, 0, 0};
+}
+
+/// In 16 bits a mask that gets a gradient leaves attention to the memory-efficient kernels, which
+/// the framework has for all generations of GPUs. What stands beside them pads the mask and clears
+/// gradients; the row sums of FP32 are the kernel's own.
+void keep_efficient(TypedStep& s, const std::vector<std::uint32_t>& works, std::uint32_t index) {
+  constexpr int all_generations = 7;
+  const FlowOp& op = s.flow.ops[index];
+  const DataType from = s.change.old_ops[index], to = s.change.ops[index];
+  const std::uint32_t main = s.main_work(works);
+  const bool backward = op.kind == OpKind::attention_backward;
+  s.retype_operands(index, from, from);
+  const LibraryUse use = backward ? LibraryUse::attention_backward : LibraryUse::attention_forward;
+  s.edit.set_kernel(main, s.c.names.kernel(use, to, all_generations));
+  auto shape = attention_shape(s.context(op.op));
+  if (!shape || is_half(from)) return;
+  shape->learned_mask = true;
+  s.set_time(main, attention_us(s.c.gpu, s.c.time, *shape, to, backward));
+  s.switched_us += s.us(main);
+  for (std::size_t i = 0; backward && i + 2 < works.size(); ++i) {
+    if (works[i + 1] != main) s.edit.drop(works[i], true);
+  }
 }
 
 void retype_group(TypedStep& s, const std::vector<std::uint32_t>& works, std::uint32_t index) {
@@ -264,6 +287,7 @@ std::vector<bool> retype_attention(TypedStep& s) {
     std::vector<std::uint32_t> works;
   };
   const HostOps& rows = s.edit.step().trace.ops;
+  const std::vector<bool> learned = learned_masks(s.edit.step().trace, s.flow);
   const std::vector<bool> attends = attention_names(s.edit.step().trace);
   std::map<std::uint32_t, Group> groups;  // by outermost attention operation
   for (std::uint32_t i = 0; i < s.flow.ops.size(); ++i) {
@@ -284,6 +308,10 @@ std::vector<bool> retype_attention(TypedStep& s) {
     s.report.kernels_retyped += static_cast<std::uint32_t>(group.works.size());
     const bool widens = s.change.ops[group.op] == DataType::fp32;
     if (widens && to_products(s, group.works, s.flow.ops[group.op])) continue;
+    if (!widens && learned[group.op]) {
+      keep_efficient(s, group.works, group.op);
+      continue;
+    }
     retype_group(s, group.works, group.op);
     if (is_half(s.change.ops[group.op]) && !is_half(s.change.old_ops[group.op]))
       drop_mending(s, group.op, handled);
