@@ -22,7 +22,7 @@ bool copies_same_type(const Dataflow& flow, const FlowOp& op) {
   return from == flow.tensors[flow.outputs_of(op)[0]].type;
 }
 
-/// The operation around the call that launched work: a product of a batch with one matrix.
+/// Whether it is the product of a batch that lies turned with one matrix.
 bool multiplies_turned(const TypedStep& s, const FlowOp& op) {
   const Trace& trace = s.edit.step().trace;
   const std::uint32_t whole = enclosing(trace, s.flow.nesting, op.op, [](const OpRow& row) {
@@ -38,9 +38,9 @@ double turned_us(const RetimeContext& c, double elements, double lane_cycles) {
   return c.law.turned_floor_us + lane_us(c.gpu, elements * lane_cycles);
 }
 
-/// The operations of one layer in pieces, all of which but the product vanish in one call.
+/// The operations around the product of one layer in pieces, which vanish in one call.
 struct Pieces {
-  std::uint32_t input_copy = no_row, product = no_row, bias = no_row, copy = no_row;
+  std::uint32_t input_copy = no_row, bias = no_row, copy = no_row;
 };
 
 /// Makes pieces one call.
@@ -66,7 +66,7 @@ class Joined {
   }
 
  private:
-  /// The operation before `i` that stays, of `first` at least.
+  /// The nearest operation before `i` that stays; the first one has none before it.
   std::uint32_t before(std::uint32_t i) const {
     while (i != 0 && i != no_row && removed_[--i]) {
     }
@@ -82,7 +82,7 @@ class Joined {
     if (!copies_same_type(s_.flow, ops[copy]) || !copies_same_type(s_.flow, ops[input])) return out;
     if (ops[bias].kind != OpKind::pointwise || ops[bias].root != ops[product].root) return out;
     if (ops[input].root != ops[product].root || !multiplies_turned(s_, ops[product])) return out;
-    return {input, product, bias, copy};
+    return {input, bias, copy};
   }
 
   void drop(std::uint32_t i) {

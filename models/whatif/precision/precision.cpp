@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "models/step/op_rows.h"
 #include "models/whatif/precision/kernels.h"
 #include "models/whatif/precision/one_call.h"
 #include "models/whatif/precision/rewrite.h"
