@@ -126,6 +126,7 @@ std::optional<std::int64_t> other_batch(const Case& c, const PairPaths& pair, co
   const auto stated = stated_batch(pair.measured);
   // Compiled code flattens the batch into other dimensions: what its trace shows is no measure.
   if (c.what_ifs.has("compile")) {
+    if (is_network(pair.base)) return stated;
     const auto own = stated_batch(pair.base);
     return own && stated && *own != *stated ? stated : std::nullopt;
   }
