@@ -246,10 +246,7 @@ void LibraryRewrite::lowered_product(const FlowOp& op, const ProductOperands& p,
 
 void LibraryRewrite::product_of_items(const FlowOp& op, const ProductOperands& p,
                                       LibraryChange& change) const {
-  double whole_us = 0;
-  for (const std::uint32_t work : c_.flow.works_of(op)) {
-    whole_us += to_us(c_.step.plan.works[work].duration);
-  }
+  const double whole_us = works_us(c_.step, c_.flow.works_of(op));
   const AlignedProducts& products = c_.law.products;
   const DataType type = p.left.type;
   const GemmShape shape{.m = p.rows, .n = p.columns, .k = p.inner, .batch = p.batch, .type = type};

@@ -50,8 +50,7 @@ bool reads_cast_of(const Dataflow& flow, const FlowOp& op, const TensorShape& ma
 std::optional<TensorShape> turned_input(const Trace& trace, const Dataflow& flow, const FlowOp& op,
                                         const ProductOperands& product) {
   if (product.columns != 3 * product.inner) return {};
-  const std::uint32_t call =
-      enclosing(trace, flow.nesting, op.op, [](const OpRow& row) { return row.is(fast_path); });
+  const std::uint32_t call = layer_in_one_call(trace, flow, op);
   const TensorShape* input = call == no_row ? nullptr : operands_of(trace, call).tensors.at(0);
   if (input == nullptr || input->rank != 3) return {};
   TensorShape turned = *input;
@@ -63,12 +62,9 @@ std::optional<TensorShape> turned_input(const Trace& trace, const Dataflow& flow
 /// each other.
 std::optional<TensorShape> scattered_batch(const Trace& trace, const Dataflow& flow,
                                            const FlowOp& op) {
-  const std::uint32_t whole = enclosing(trace, flow.nesting, op.op, [](const OpRow& row) {
-    return row.kind == OpKind::matmul && row.is(batched);
-  });
-  if (whole == no_row) return {};
-  const OpTensors& operands = operands_of(trace, whole).tensors;
-  const TensorShape *batch = operands.at(0), *matrix = operands.at(1);
+  const OpTensors* operands = product_of_batch(trace, flow, op);
+  if (operands == nullptr) return {};
+  const TensorShape *batch = operands->at(0), *matrix = operands->at(1);
   if (batch == nullptr || matrix == nullptr || batch->rank < 3 || matrix->rank != 2) return {};
   if (!states_strides(*batch) || is_contiguous(*batch)) return {};
   return *batch;

@@ -6,6 +6,7 @@
 #include "models/step/memory/item_moments.h"
 #include "models/step/memory/step_memory.h"
 #include "models/whatif/compile/compile.h"
+#include "models/whatif/edit/live_memory.h"
 
 namespace tandem {
 
@@ -126,9 +127,8 @@ bool change_memory(const TransformInput& in, const JitOptions& options, Rewritte
   const std::int64_t traced = *in.traced.batch;
   const std::int64_t now =
       in.asked.has("batch") ? parse_count("batch", in.asked.get("batch")) : traced;
-  const PeakMemory& held = out.memory.after ? *out.memory.after : *in.memory;
   if (!out.memory.before) out.memory.before = step_memory(*in.memory, in.traced.step, traced);
-  PeakMemory after = compiled_peak(held, out.step, now, asked_attention(options));
+  PeakMemory after = compiled_peak(held_memory(in, out), out.step, now, asked_attention(options));
   if (!out.memory.before || after.moments.empty()) return false;
   out.memory.after = std::move(after);
   return true;

@@ -4,10 +4,14 @@
 
 namespace tandem {
 
+const PeakMemory& held_memory(const TransformInput& in, const Rewritten& out) {
+  return out.memory.after ? *out.memory.after : *in.memory;
+}
+
 double change_live_memory(const TransformInput& in, Rewritten& out) {
   if (in.memory == nullptr || !in.traced.batch) return 1;
   const std::int64_t batch = *in.traced.batch;
-  const PeakMemory& held = out.memory.after ? *out.memory.after : *in.memory;
+  const PeakMemory& held = held_memory(in, out);
   const std::optional<PeakMemory> as_before = step_memory(held, in.traced.step, batch);
   const std::optional<PeakMemory> after = step_memory(held, out.step, batch);
   if (!as_before || !after) return 1;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/whatif/edit/live_memory.h"
 #include "models/whatif/optimizer/rewrite.h"
 #include "models/whatif/optimizer/update.h"
 
@@ -38,7 +39,7 @@ void change_memory(const TransformInput& in, UpdateWay to, double results_bytes,
   const std::int64_t traced = *in.traced.batch;
   const std::int64_t asked =
       in.asked.has("batch") ? parse_count("batch", in.asked.get("batch")) : traced;
-  PeakMemory held = out.memory.after ? *out.memory.after : *in.memory;
+  PeakMemory held = held_memory(in, out);
   const std::optional<PeakMemory> as_before = step_memory(held, out.step, traced);
   const double change = to == UpdateWay::fused ? -results_bytes : results_bytes;
   held.update_bytes = std::max(0.0, held.update_bytes + change);

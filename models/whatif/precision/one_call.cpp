@@ -24,12 +24,9 @@ bool copies_same_type(const Dataflow& flow, const FlowOp& op) {
 
 /// Whether it is the product of a batch that lies turned with one matrix.
 bool multiplies_turned(const TypedStep& s, const FlowOp& op) {
-  const Trace& trace = s.edit.step().trace;
-  const std::uint32_t whole = enclosing(trace, s.flow.nesting, op.op, [](const OpRow& row) {
-    return row.kind == OpKind::matmul && row.is(batched);
-  });
-  if (op.kind != OpKind::matmul || whole == no_row) return false;
-  const TensorShape* batch = s.tensors(whole).at(0);
+  const OpTensors* operands = product_of_batch(s.edit.step().trace, s.flow, op);
+  if (op.kind != OpKind::matmul || operands == nullptr) return false;
+  const TensorShape* batch = operands->at(0);
   return batch != nullptr && is_turned(*batch);
 }
 
@@ -123,8 +120,7 @@ class TakenApart {
     for (std::uint32_t i = 0; i < s_.flow.ops.size(); ++i) {
       const FlowOp& op = s_.flow.ops[i];
       if (!runs_forward(op) || op.work_count == 0) continue;
-      const std::uint32_t call = enclosing(s_.edit.step().trace, s_.flow.nesting, op.op,
-                                           [](const OpRow& row) { return row.is(fast_path); });
+      const std::uint32_t call = layer_in_one_call(s_.edit.step().trace, s_.flow, op);
       if (call == no_row) {
         follow(i);
       } else if (op.kind == OpKind::matmul && call != done) {
