@@ -45,6 +45,7 @@ NetworkMemory compiled_memory(const BoundNetwork& bound, Saving saving, const Bo
   const std::vector<MemoryMoment> taken = storage_bytes(bound, twice);
   NetworkMemory out;
   std::vector<GraphStorage> storages(network.storages.size());
+  for (const NetworkTensor& t : network.tensors) storages[t.storage].type = t.type;
   for (std::size_t s = 0; s < storages.size(); ++s) {
     const StorageKind kind = network.storages[s];
     storages[s].gradient = kind == StorageKind::gradient;

@@ -345,9 +345,10 @@ void Reader::read_list(const Json& json, const Place& place, NetworkArgument& ou
   out.form = tensors ? Form::tensors : Form::numbers;
   std::vector<double> fractions;
   for (std::size_t i = 0; i < json.size(); ++i) {
+    if (json[i].is_null()) continue;  // nothing, or a tensor of the host, which is not recorded
     const Place at = item(place, i);
     if (tensors) {
-      if (!json[i].is_null()) out.tensors.push_back(tensor_of(json[i], at));
+      out.tensors.push_back(tensor_of(json[i], at));
     } else if (auto number = formula(json[i], at)) {
       out.numbers.push_back(*std::move(number));
     } else if (json[i].is_number()) {

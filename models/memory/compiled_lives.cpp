@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <queue>
 #include <utility>
 
+#include "models/memory/buffer_reuse.h"
 #include "models/memory/min_cut.h"
 
 namespace tandem {
@@ -47,6 +49,17 @@ bool is_written(const GraphOp& op) {
   }
 }
 
+/// Whether the call that runs the operation allocates its results itself.
+bool allocates_results(const GraphOp& op) {
+  switch (op.row->kind) {
+    case OpKind::convolution:
+    case OpKind::convolution_backward:
+    case OpKind::attention:
+    case OpKind::attention_backward: return true;
+    default: return false;
+  }
+}
+
 /// Sums and random numbers are not computed twice.
 bool is_repeated(const GraphOp& op) {
   return is_written(op) && op.row->kind != OpKind::reduction && op.row->kind != OpKind::loss;
@@ -60,6 +73,11 @@ class Compiled {
   std::vector<bool> again();
 
  private:
+  /// One graph of a pass: forward or backward.
+  struct GraphValues {
+    std::vector<std::uint32_t> given, made;
+  };
+
   std::uint32_t value_of(std::uint32_t storage, std::uint32_t reader);
   void find_kept();
   void find_values();
@@ -77,7 +95,13 @@ class Compiled {
   void make_late(Value& gradient);
   void find_late_gradients();
   std::int64_t last_of(const Value& v) const;
-  void take_place(const Value& v, std::vector<std::int64_t>& last) const;
+  std::uint32_t take_place(const Value& v, std::vector<std::int64_t>& last) const;
+  std::vector<std::uint32_t> kernels_of(const std::vector<std::int64_t>& last) const;
+  bool leaves_graph(const Value& v) const;
+  std::vector<GraphValues> graphs(const std::vector<std::int64_t>& read) const;
+  void wait_for_takers(const std::vector<std::int64_t>& read,
+                       const std::vector<std::uint32_t>& over,
+                       std::vector<std::int64_t>& last) const;
   std::vector<Life> add_up() const;
 
   /// What a life of the storage adds; gradients of parameters live to the end anyway.
@@ -364,21 +388,110 @@ std::int64_t Compiled::last_of(const Value& v) const {
 }
 
 /// Generated code writes its result over an operand of the same size that nobody needs any longer,
-/// also one that it reads through values inside of the kernel.
-void Compiled::take_place(const Value& v, std::vector<std::int64_t>& last) const {
+/// also one that it reads through values inside of the kernel: that value, `none` without one.
+std::uint32_t Compiled::take_place(const Value& v, std::vector<std::int64_t>& last) const {
   std::vector<std::uint32_t> kernel{v.producer};  // its operations
   for (std::size_t k = 0; k < kernel.size(); ++k) {
+    if (ops_[kernel[k]].row->kind == OpKind::cast) continue;  // a copy of the same size reorders
     for (const std::uint32_t n : inputs_[kernel[k]]) {
       const Value& operand = values_[n];
       if (operand.producer == none) continue;
       if (last[n] == v.first && operand.first < v.first && operand.bytes == v.bytes) {
         last[n] = v.first - 1;
-        return;
+        return n;
       }
       const bool inside = last[n] < 0 && operand.inside && operand.producer < kernel[k];
       if (inside && std::find(kernel.begin(), kernel.end(), operand.producer) == kernel.end()) {
         kernel.push_back(operand.producer);
       }
+    }
+  }
+  return none;
+}
+
+/// The kernel that each operation runs in: one for each of the library, one for all operations of a
+/// level that follow each other. Those that leave nothing in memory belong to the next one.
+std::vector<std::uint32_t> Compiled::kernels_of(const std::vector<std::int64_t>& last) const {
+  std::vector<std::uint32_t> out(ops_.size(), 0);
+  std::uint32_t kernel = 0;
+  bool opened = false;
+  for (std::uint32_t i = 0; i < ops_.size(); ++i) {
+    const bool joins = i > 0 && written(i) && written(i - 1) && level_[i] == level_[i - 1];
+    if (opened && !joins) ++kernel, opened = false;
+    out[i] = kernel;
+    opened |= !written(i) || std::any_of(outputs_[i].begin(), outputs_[i].end(),
+                                         [&](std::uint32_t n) { return last[n] >= 0; });
+  }
+  return out;
+}
+
+/// Whether others than the operations of its graph read it, or nobody does.
+bool Compiled::leaves_graph(const Value& v) const {
+  const GraphOp& made = ops_[v.producer];
+  return v.readers.empty() || storages_[v.storage].gradient ||
+         std::any_of(v.readers.begin(), v.readers.end(), [&](std::uint32_t r) {
+           return ops_[r].row == nullptr || ops_[r].phase != made.phase ||
+                  ops_[r].pass != made.pass;
+         });
+}
+
+/// Values of each graph in the order in which its kernels make them; what one saved for the other
+/// is among those of both.
+std::vector<Compiled::GraphValues> Compiled::graphs(const std::vector<std::int64_t>& read) const {
+  std::map<std::pair<std::uint32_t, GraphPhase>, GraphValues> found;
+  for (std::uint32_t n = 0; n < values_.size(); ++n) {
+    const Value& v = values_[n];
+    if (v.producer == none) continue;
+    const GraphOp& made = ops_[v.producer];
+    const bool in_memory = read[n] >= v.first || storages_[v.storage].gradient;
+    if (made.row == nullptr || made.phase == GraphPhase::optimizer || !in_memory) continue;
+    found[{made.pass, made.phase}].made.push_back(n);
+    const bool given = v.saved && v.last_backward >= 0;
+    if (given) found[{made.pass, GraphPhase::backward}].given.push_back(n);
+  }
+  std::vector<GraphValues> out;
+  for (auto& [key, of] : found) {
+    if (of.made.empty()) continue;
+    std::stable_sort(of.made.begin(), of.made.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return values_[a].first < values_[b].first;
+    });
+    out.push_back(std::move(of));
+  }
+  return out;
+}
+
+/// Lives that go on because a later value takes their memory. `read`: the last operation that needs
+/// each value; `over`: the value that each is written over.
+void Compiled::wait_for_takers(const std::vector<std::int64_t>& read,
+                               const std::vector<std::uint32_t>& over,
+                               std::vector<std::int64_t>& last) const {
+  const std::vector<std::uint32_t> kernels = kernels_of(read);
+  std::vector<std::uint32_t> place(values_.size());
+  for (const GraphValues& graph : graphs(read)) {
+    std::vector<std::uint32_t> members = graph.given;
+    members.insert(members.end(), graph.made.begin(), graph.made.end());
+    std::fill(place.begin(), place.end(), no_buffer);
+    std::vector<GraphBuffer> buffers;
+    for (const std::uint32_t n : members) {
+      const Value& v = values_[n];
+      const GraphStorage& storage = storages_[v.storage];
+      GraphBuffer b;
+      b.given = buffers.size() < graph.given.size();
+      b.made = kernels[values_[b.given ? graph.made.front() : n].first];
+      b.freed = kernels[static_cast<std::uint32_t>(std::max(read[n], std::int64_t{v.first}))];
+      b.bytes = static_cast<std::int64_t>(storage.bytes.bytes());
+      b.type = storage.type;
+      b.stays = !b.given && leaves_graph(v);
+      b.by_library = !written(v.producer) && allocates_results(ops_[v.producer]);
+      if (!b.given && over[n] != none) b.over = place[over[n]];
+      place[n] = static_cast<std::uint32_t>(buffers.size());
+      buffers.push_back(b);
+    }
+    const std::vector<std::uint32_t> takers = takers_over(buffers);
+    for (std::size_t k = 0; k < members.size(); ++k) {
+      if (takers[k] == no_buffer) continue;
+      std::int64_t& ends = last[members[k]];
+      ends = std::max(ends, std::int64_t{values_[members[takers[k]]].first} - 1);
     }
   }
 }
@@ -391,6 +504,8 @@ std::vector<Life> Compiled::add_up() const {
   };
   std::vector<std::int64_t> last;
   for (const Value& v : values_) last.push_back(last_of(v));
+  const std::vector<std::int64_t> read = last;
+  std::vector<std::uint32_t> over(values_.size(), none);
   std::vector<bool> gradient(storages_.size(), false);
   for (std::size_t n = 0; n < values_.size(); ++n) {
     const Value& v = values_[n];
@@ -403,8 +518,9 @@ std::vector<Life> Compiled::add_up() const {
         by_library_after(v)) {  // computed again for that kernel
       add(v.last_backward, v.last_backward, v.storage);
     }
-    if (last[n] >= 0 && made && written(v.producer)) take_place(v, last);
+    if (last[n] >= 0 && made && written(v.producer)) over[n] = take_place(v, last);
   }
+  if (saving_ == Saving::cheapest) wait_for_takers(read, over, last);
   for (std::size_t n = 0; n < values_.size(); ++n) {
     if (last[n] >= values_[n].first) add(values_[n].first, last[n], values_[n].storage);
   }

@@ -8,6 +8,7 @@
 
 #include "models/memory/lives.h"
 #include "models/ops/op_table.h"
+#include "sim/core/tensors/tensor.h"
 
 namespace tandem {
 
@@ -18,6 +19,7 @@ struct GraphStorage {
   MemoryMoment bytes;     // none: it is there all along, and counts elsewhere
   bool gradient = false;  // of a parameter: lives from its first writer to the end of the step
   bool unmade = false;    // no operation makes it, yet it lives from its first reader on
+  DataType type = DataType::unknown;
 };
 
 struct GraphWrite {
@@ -45,8 +47,9 @@ enum class Saving : std::uint8_t {
 };
 
 /// Chains of arithmetic run in one kernel up to the next library kernel or to a value that kernels
-/// of several levels read; only what lies between kernels takes memory. Gradients of parameters
-/// and what the optimizer makes live as in an eager step.
+/// of several levels read; only what lies between kernels takes memory, and some of it waits for a
+/// later value that takes its place (buffer_reuse.h). Gradients of parameters and what the
+/// optimizer makes live as in an eager step.
 std::vector<Life> compiled_lives(std::span<const GraphOp> ops,
                                  std::span<const GraphStorage> storages, Saving saving);
 

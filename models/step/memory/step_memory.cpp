@@ -250,7 +250,8 @@ std::vector<Life> Lives::compiled(Saving saving) const {
     if (!in_graph[t]) {
       outside.push_back(lives[t]);
     } else {
-      storages[t] = {lives[t].bytes, gradient_[t], flow_.tensors[t].producer == no_row};
+      storages[t] = {lives[t].bytes, gradient_[t], flow_.tensors[t].producer == no_row,
+                     flow_.tensors[t].type};
     }
   }
   std::vector<Life> out = compiled_lives(ops_, storages, saving);

@@ -113,7 +113,7 @@ void change_known_memory(const TransformInput& in, const JitOptions& options, Re
   out.memory.before =
       compiled_peak(*in.memory, in.traced.step, *in.traced.batch, asked_attention(options));
   out.memory.after =
-      compiled_peak(*in.memory, out.step, *in.traced.batch, asked_attention(options));
+      compiled_peak(held_memory(in, out), out.step, *in.traced.batch, asked_attention(options));
 }
 
 /// What `out.step`, which is still eager, holds once compiled. False where that is not known.

@@ -58,6 +58,17 @@ TEST(Network, DefaultSizes) {
   EXPECT_EQ(bind_network(network, {}).value("batch", 0), 8);
 }
 
+// Indices of the host are not recorded: a list of nothing else holds neither tensors nor numbers.
+TEST(Network, PicksByIndicesOfTheHost) {
+  const Network network = network_of(small_network(R"([
+    {"op": "aten::index", "phase": "forward", "module": 0, "args": [{"t": 0}, [null, null]],
+     "out": [4]}])"));
+  ASSERT_EQ(network.ops.size(), 1U);
+  ASSERT_EQ(network.ops[0].arguments.size(), 2U);
+  EXPECT_TRUE(network.ops[0].arguments[1].tensors.empty());
+  EXPECT_TRUE(network.ops[0].arguments[1].numbers.empty());
+}
+
 TEST(NetworkMemory, ActivationsLiveFromWriterToLastReader) {
   const Network network = network_of(small_network());
   const SymbolValue batch{"batch", 16};

@@ -101,6 +101,31 @@ TEST(CompiledLives, GradientsWaitWhereThatTakesLess) {
   EXPECT_EQ(gradient_and_operand(2000), std::pair(1U, 1U));
 }
 
+// Two layers of products make 400, 100, 400 and 100 bytes, each from the one before it; between the
+// two a rectifier makes 40 of the first 100 and a product 100 of it. Without reuse 500 are expected
+// at most. The first 400 lives to operation 1; waiting for operation 4 takes 400 + 100 + 40 at
+// operation 2: it does not. Of 300 bytes, with a further product of 400 that makes 500 the most
+// elsewhere, it does: it lives up to operation 3.
+TEST(CompiledLives, WaitForALaterValueOfTheirSize) {
+  const auto lives_to = [](double wide) {
+    const OpRow &mm = op_row("aten::mm"), &relu = op_row("aten::relu");
+    const GraphPhase f = GraphPhase::forward;
+    const std::vector<GraphOp> ops{
+        {&mm, f, {}, {{0}}},  {&mm, f, {0}, {{1}}}, {&relu, f, {1}, {{2}}}, {&mm, f, {2}, {{3}}},
+        {&mm, f, {3}, {{4}}}, {&mm, f, {4}, {{5}}}, {&mm, f, {5}, {{6}}},   {&mm, f, {6}, {{7}}}};
+    const double bytes[] = {wide, 100, 40, 100, wide, 100, 400, 10};
+    std::vector<GraphStorage> storages(8);
+    for (std::size_t i = 0; i < storages.size(); ++i) storages[i].bytes.fixed_bytes = bytes[i];
+    std::uint32_t last = 99;
+    for (const Life& life : compiled_lives(ops, storages, Saving::cheapest)) {
+      if (life.first == 0) last = life.last;
+    }
+    return last;
+  };
+  EXPECT_EQ(lives_to(400), 1U);
+  EXPECT_EQ(lives_to(300), 3U);
+}
+
 // What a library kernel of the backward pass reads is in memory anyway.
 TEST(CompiledLives, WhatALibraryKernelReadsLaterIsSaved) {
   std::vector<GraphOp> ops = squared_relu();
