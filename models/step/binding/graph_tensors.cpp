@@ -23,6 +23,22 @@ TensorShape without_ones(const TensorShape& shape) {
   return out;
 }
 
+/// Whether the product of some of the dimensions from `d` on is `side`.
+bool multiplies_to(const TensorShape& shape, std::size_t d, std::int64_t side) {
+  if (side == 1) return true;
+  if (d == shape.rank) return false;
+  const std::int64_t dim = shape.dims[d];
+  return (dim > 0 && side % dim == 0 && multiplies_to(shape, d + 1, side / dim)) ||
+         multiplies_to(shape, d + 1, side);
+}
+
+/// Products read matrices whose rows and columns each are some of the dimensions that were made;
+/// what else has as many elements is a weight.
+bool folds_to_matrix(const TensorShape& made, const TensorShape& matrix) {
+  constexpr std::size_t fewest = 3;
+  return made.rank < fewest || matrix.rank != 2 || multiplies_to(made, 0, matrix.dims[0]);
+}
+
 }  // namespace
 
 bool same_kind(const TensorShape& a, const TensorShape& b) {
@@ -86,8 +102,10 @@ std::array<GraphTensors::List, 3> GraphTensors::by_fit(const List& list,
 }
 
 GraphTensors::List GraphTensors::fitting(const TensorShape& shape, const FlowOp& op) {
+  const bool product = op.kind == OpKind::matmul && op.phase == FlowPhase::forward;
   List free;
   for (const std::uint32_t t : made(shape)) {
+    if (product && !folds_to_matrix(known_[t].shape, shape)) continue;
     const bool taken = std::any_of(flow_.inputs.begin() + op.first_input, flow_.inputs.end(),
                                    [t](const FlowUse& use) { return use.tensor == t; });
     if (!taken && !known_[t].overwritten) free.push_back(t);

@@ -50,6 +50,20 @@ TEST(GraphFlow, TheLastOperandIsNewUnlessItWaitsToBeRead) {
   for (const FlowOp& op : flow.ops) EXPECT_EQ(op.output_count, 1U);
 }
 
+// A mask [16,8,8] has as many elements as a weight [32,32], but no product of its dimensions is 32;
+// of 16, 8 and 8 one folds to [128,8].
+TEST(GraphFlow, ProductsReadMatricesThatWhatWasMadeFoldsTo) {
+  FlowMaker m;
+  m.op("Torch-Compiled Region>triton_poi_fused_where_0", "[[16,8,8],[16,8,8]]", float_pair);
+  m.op("Torch-Compiled Region>aten::mm", "[[64,32],[32,32],[64,32]]", float_triple);
+  m.op("Torch-Compiled Region>aten::mm", "[[128,8],[8,4],[128,4]]", float_triple);
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 3U);
+  ASSERT_EQ(flow.ops[1].input_count, 2U);
+  EXPECT_EQ(flow.tensors[flow.inputs_of(flow.ops[1])[1].tensor].producer, no_row);
+  EXPECT_EQ(flow.tensors[flow.inputs_of(flow.ops[2])[0].tensor].producer, 0U);
+}
+
 TEST(GraphFlow, ANormKeepsSeveralResults) {
   FlowMaker m;
   m.around_dims = "[[8,16],[16,16],[16]]";
