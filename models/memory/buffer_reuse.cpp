@@ -15,7 +15,7 @@ class ExpectedBytes {
     for (const GraphBuffer& b : buffers) kernels = std::max({kernels, b.made, b.freed});
     at_.assign(std::size_t{kernels} + 1, 0);
     for (const GraphBuffer& b : buffers) add(b.made, b.stays ? kernels : b.freed, b.bytes);
-    most_ = at_.empty() ? 0 : *std::max_element(at_.begin(), at_.end());
+    most_ = *std::max_element(at_.begin(), at_.end());
   }
 
   /// Whether a buffer of `bytes` that is freed behind kernel `freed` can wait for kernel `made`;
