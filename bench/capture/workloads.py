@@ -4,6 +4,7 @@ from torch import nn
 
 import networks_aims as aims
 import networks_answers as answers
+import networks_asked as asked
 import networks_images as images
 import networks_joined as joined
 import networks_language as language
@@ -25,6 +26,7 @@ BUILDERS = {
     **served.SERVED,
     **parts.PARTS,
     **read.READ,
+    **asked.ASKED,
     "resnet50": images.vision("resnet50", SGD),
     "mobilenet_v2": images.vision("mobilenet_v2", SGD),
     "vit_b_16": images.vision("vit_b_16", ADAMW),

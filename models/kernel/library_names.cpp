@@ -71,8 +71,10 @@ constexpr std::string_view use_names[] = {"product",
                                           "library_depthwise_forward",
                                           "library_depthwise_input_gradient",
                                           "library_depthwise_weight_gradient",
-                                          "gradient_add"};
-static_assert(std::size(use_names) == values_up_to(LibraryUse::gradient_add));
+                                          "gradient_add",
+                                          "gelu",
+                                          "relu"};
+static_assert(std::size(use_names) == values_up_to(LibraryUse::relu));
 constexpr std::string_view type_names[] = {"any", "fp32", "tf32", "fp16", "bf16"};  // of DataType
 
 /// Describes what the kernel is, an object of its own.

@@ -77,6 +77,8 @@ enum class LibraryUse : std::uint8_t {
   library_depthwise_input_gradient,
   library_depthwise_weight_gradient,
   gradient_add,  // to the one of an earlier pass
+  gelu,          // of what a product made, where that does not apply it itself
+  relu,
 };
 
 /// A kernel that a step was predicted to have.

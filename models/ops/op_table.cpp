@@ -38,6 +38,8 @@ constexpr OpRow rows[] = {
      L::attention, lower, O::same, arguments("query key value ...")},
     {"_native_multi_head_attention", K::attention, L::attention, lower, O::same,
      arguments("query key value ..."), fast_path},
+    {"_transformer_encoder_layer_fwd", K::other, L::around, promote, O::same, arguments("input"),
+     whole_block},
     {"_flash_attention_forward", K::attention, L::attention, lower, O::same,
      arguments("query key value tensor tensor - - dropout causal ..."), length_first},
     {"_efficient_attention_forward", K::attention, L::attention, lower, O::same,
@@ -222,8 +224,10 @@ constexpr OpRow rows[] = {
 
     // Matrix products.
     {"mm mv dot vdot", K::matmul, L::linear, lower, O::product, arguments("left right ...")},
-    {"addmm addmv _addmm_activation", K::matmul, L::linear, lower, O::product,
+    {"addmm addmv", K::matmul, L::linear, lower, O::product,
      arguments("weight left right_weight ...")},
+    {"_addmm_activation", K::matmul, L::linear, lower, O::product,
+     arguments("weight left right_weight - - mode"), activates},
     {"bmm", K::matmul, L::linear, lower, O::product, arguments("left right ..."), batched},
     {"baddbmm addbmm", K::matmul, L::linear, lower, O::product, arguments("tensor left right ..."),
      batched},

@@ -162,6 +162,9 @@ enum OpFlag : std::uint64_t {
   // compiler is given piece by piece.
   fast_path = 68719476736,
   splits_dimension = 137438953472,  // in two: what that layer's pieces begin with
+  // The same of a layer around it (torch.nn.TransformerEncoderLayer), which adds in place.
+  whole_block = 274877906944,
+  activates = 549755813888,  // a product that applies a function to its result
 };
 
 struct OpRow {

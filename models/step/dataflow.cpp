@@ -239,6 +239,11 @@ bool lies_in_fast_path(const Trace& trace, const Dataflow& flow, const FlowOp& o
   return layer_in_one_call(trace, flow, op) != no_row;
 }
 
+bool lies_in_whole_block(const Trace& trace, const Dataflow& flow, const FlowOp& op) {
+  return enclosing(trace, flow.nesting, op.op,
+                   [](const OpRow& row) { return row.is(whole_block); }) != no_row;
+}
+
 const OpTensors* product_of_batch(const Trace& trace, const Dataflow& flow, const FlowOp& op) {
   const std::uint32_t whole = enclosing(trace, flow.nesting, op.op, [](const OpRow& row) {
     return row.kind == OpKind::matmul && row.is(batched);

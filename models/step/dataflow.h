@@ -130,6 +130,8 @@ bool of_pictures(const Trace& trace, const Dataflow& flow, const FlowOp& op, std
 /// or no_row.
 std::uint32_t layer_in_one_call(const Trace& trace, const Dataflow& flow, const FlowOp& op);
 bool lies_in_fast_path(const Trace& trace, const Dataflow& flow, const FlowOp& op);
+/// ... of the call of a block around such a layer (OpFlag whole_block).
+bool lies_in_whole_block(const Trace& trace, const Dataflow& flow, const FlowOp& op);
 
 /// The operands of the product of a batch with another factor that the operation was called for, or
 /// null: the framework has copied such a batch into one matrix.

@@ -78,7 +78,14 @@ KernelTime best_time(const Context& c, GemmShape shape) {
 }
 
 // Kernels of the rule of a product with a bias, beside the sum of split parts.
-enum ProductPart : std::size_t { scale_first = 1, add_bias = 2, vector_product = 3 };
+enum ProductPart : std::size_t { scale_first = 1, add_bias = 2, vector_product = 3, gelu = 4 };
+
+/// Whether the product applies GELU to its result, which the library's FP32 products leave to a
+/// kernel of their own. A ReLU is part of any product.
+bool applies_gelu(const Context& c) {
+  const std::uint8_t at = op_row(c.op.name).arguments.at(ArgumentName::mode);
+  return c.has_kernel(gelu) && c.operands.argument(at) != Argument(false);
+}
 
 /// Products whose tiles leave most SMs without work.
 bool is_small(const Context& c, const GemmShape& s) {
@@ -177,6 +184,11 @@ void lower_product(const Context& c, Kernels& out) {
   }
   const bool has_bias = c.operands.tensors.shapes.size() > 2 && shape.batch == 1;
   add_product(c, shape, out, !has_bias);
+  if (!applies_gelu(c)) return;
+  constexpr std::int64_t block_results = 1 << 16;
+  const std::int64_t results = shape.m * shape.n;
+  const double bytes = 2 * static_cast<double>(results) * element_bytes(shape.type);
+  out.push_back(make(c, c.kernel(gelu), shape.type, {ceil_div(results, block_results)}, bytes));
 }
 
 void lower_attention(const Context& c, Kernels& out) {

@@ -17,8 +17,18 @@ BIAS_ALIGNMENT = 16  # elements, of the last dimension of an attention mask
 # ---------------------------------------------------------------- composites that ask for the device
 
 # What runs around the operations that are recorded, with its arguments, where another precision has a kernel for
-# the whole.
+# the whole, or pieces.
 CALLS = []
+
+
+@contextlib.contextmanager
+def call(name, arguments):
+    """Inside, operations are part of this one."""
+    CALLS.append((name, arguments))
+    try:
+        yield
+    finally:
+        CALLS.pop()
 
 
 def attention(query, key, value, mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False):
@@ -29,11 +39,8 @@ def attention(query, key, value, mask=None, dropout_p=0.0, is_causal=False, *, s
     plain = query.dim() == 4 and query.shape[1] == key.shape[1] == value.shape[1]
     if not plain or any(x.shape[-1] % 4 or x.stride(-1) != 1 for x in (query, key, value)):
         arguments = (query, key, value, mask, dropout_p, is_causal, None)
-        CALLS.append(("aten::_scaled_dot_product_attention_math", [*arguments, scale, enable_gqa]))
-        try:
+        with call("aten::_scaled_dot_product_attention_math", [*arguments, scale, enable_gqa]):
             return aten._scaled_dot_product_attention_math(*arguments, scale=scale, enable_gqa=enable_gqa)[0]
-        finally:
-            CALLS.pop()
     if mask is not None:
         mask = attention_bias(mask, query, key)
     saved = torch.is_grad_enabled() and any(x.requires_grad for x in (query, key, value))
@@ -119,19 +126,62 @@ REPLACED = [
 
 def native_attention(query, key, value, width, heads, qkv_weight, qkv_bias, weight, bias, mask=None,
                      need_weights=True, average=True, mask_type=None):
-    """nn.MultiheadAttention without gradients, as CUDA runs it where the fused kernel serves."""
-    if mask is not None or need_weights or query is not key:
-        raise NotImplementedError("the fast path of nn.MultiheadAttention with a mask or weights")
+    """nn.MultiheadAttention without gradients, as CUDA runs it: by the fused kernel where nobody asks for weights."""
     batch, length, _ = query.shape
-    parts = torch.nn.functional.linear(query, qkv_weight, qkv_bias).chunk(3, -1)
-    parts = [part.view(batch, length, heads, width // heads).transpose(1, 2) for part in parts]
-    mixed = torch.nn.functional.scaled_dot_product_attention(*parts)
-    mixed = mixed.transpose(1, 2).reshape(batch, length, width)
-    return torch.nn.functional.linear(mixed, weight, bias), None
+    arguments = [query, key, value, width, heads, qkv_weight, qkv_bias, weight, bias, mask, need_weights, average, mask_type]
+    with call("aten::_native_multi_head_attention", arguments):
+        if mask is not None or need_weights or width // heads % 8:
+            return weighed_attention(query, heads, qkv_weight, qkv_bias, weight, bias, mask, need_weights and average, mask_type)
+        parts = torch.nn.functional.linear(query, qkv_weight, qkv_bias).chunk(3, -1)
+        parts = [part.view(batch, length, heads, width // heads).transpose(1, 2) for part in parts]
+        mixed = torch.nn.functional.scaled_dot_product_attention(*parts)
+        mixed = mixed.transpose(1, 2).reshape(batch, length, width)
+        return torch.nn.functional.linear(mixed, weight, bias), None
+
+
+def weighed_attention(x, heads, qkv_weight, qkv_bias, weight, bias, mask, average, mask_type):
+    """The same by products (aten/src/ATen/native/transformers/attention.cpp)."""
+    batch, length, width = x.shape
+    parts = aten._transform_bias_rescale_qkv(torch.matmul(x, qkv_weight.t()), qkv_bias, heads)
+    query, key, value = (part.reshape(batch * heads, length, width // heads) for part in parts)
+    scores = torch.bmm(query, key.transpose(1, 2)).view(batch, heads, length, length)
+    weights = aten._softmax(scores, 3, False) if mask is None else aten._masked_softmax(scores, mask, 3, mask_type)
+    mixed = torch.bmm(weights.view(batch * heads, length, length), value).view(batch, heads, length, width // heads)
+    mixed = mixed.permute(0, 2, 1, 3).contiguous().view(batch * length, width)
+    out = torch.addmm(bias, mixed, weight.t()).view(batch, length, width)
+    return out, weights.sum(1).div_(heads) if average else weights
+
+
+def transform_qkv(qkv, bias, heads):
+    batch, length, width = qkv.shape
+    return tuple(qkv.new_empty(3 * batch, heads, length, width // 3 // heads).split(batch))
+
+
+def native_encoder_layer(x, width, heads, qkv_weight, qkv_bias, weight, bias, gelu, norm_first, epsilon, norm1_weight,
+                         norm1_bias, norm2_weight, norm2_bias, weight1, bias1, weight2, bias2, mask=None, mask_type=None):
+    """nn.TransformerEncoderLayer without gradients, as CUDA runs it: sums in place, the activation with the first product."""
+    def attend(x):
+        return native_attention(x, x, x, width, heads, qkv_weight, qkv_bias, weight, bias, mask, False, True, mask_type)[0]
+
+    def feed_forward(x):
+        inner = torch._addmm_activation(bias1, x.reshape(-1, width), weight1.t(), use_gelu=gelu)
+        return torch.addmm(bias2, inner, weight2.t()).view(x.shape)
+
+    def norm(x, weight, bias):
+        return torch.nn.functional.layer_norm(x, (width,), weight, bias, epsilon)
+    arguments = [x, width, heads, qkv_weight, qkv_bias, weight, bias, gelu, norm_first, epsilon, norm1_weight, norm1_bias,
+                 norm2_weight, norm2_bias, weight1, bias1, weight2, bias2, mask, mask_type]
+    with call("aten::_transformer_encoder_layer_fwd", arguments):
+        if norm_first:
+            attended = attend(norm(x, norm1_weight, norm1_bias)).add_(x)
+            return feed_forward(norm(attended, norm2_weight, norm2_bias)).add_(attended)
+        attended = norm(attend(x).add_(x), norm1_weight, norm1_bias)
+        return norm(feed_forward(attended).add_(attended), norm2_weight, norm2_bias)
 
 
 # Below autograd composites arrive whole: inside an opened operation, and in inference mode.
 OPENED = {"aten::_native_multi_head_attention": native_attention,
+          "aten::_transformer_encoder_layer_fwd": native_encoder_layer,
           **{f"aten::{name.partition('.')[0]}": function for name, _, function in REPLACED}}
 
 
@@ -218,6 +268,8 @@ def filled(operation):
 
 
 RESULTS = {
+    "aten::_transform_bias_rescale_qkv": transform_qkv,
+    "aten::_masked_softmax": lambda scores, *_: torch.empty_like(scores),
     "aten::masked_fill": filled(aten.masked_fill),
     "aten::masked_fill_": filled(aten.masked_fill_),
     "aten::convolution": image_convolution,
@@ -234,6 +286,12 @@ def foreach_devices():
     return ["cuda", "meta"]
 
 
+def is_overridden(arguments):
+    """As torch.overrides.has_torch_function, but for what watches the whole program: modules with a fast path for
+    inference do not take it where something overrides their operations, as a default device and a recorder do."""
+    return any(type(a) not in (torch.Tensor, torch.nn.Parameter) and hasattr(a, "__torch_function__") for a in arguments)
+
+
 @contextlib.contextmanager
 def dispatch():
     """Inside, operations on the meta device go the way of CUDA."""
@@ -248,9 +306,11 @@ def dispatch():
         module._get_foreach_kernels_supported_devices = foreach_devices
     # Modules with a fast path for inference compare the device with names; the one of other backends is free.
     name, backends._privateuse1_backend_name = backends._privateuse1_backend_name, "meta"
+    asked, torch.overrides.has_torch_function = torch.overrides.has_torch_function, is_overridden
     try:
         yield
     finally:
+        torch.overrides.has_torch_function = asked
         for module in (utilities, optimizer):
             module._get_foreach_kernels_supported_devices = saved
         backends._privateuse1_backend_name = name

@@ -153,9 +153,9 @@ def record_with(make, arguments, values, default_of_step):
         made = build(make, parameters)
         step = step_of(made, arguments, values)
     with Modules() as modules, default_of_step:
-        with Recorder(modules, arguments.reads):
+        with Recorder(modules, arguments.reads).step():
             step()  # The first step makes the optimizer's state.
         recorder = Recorder(modules, arguments.reads)
-        with recorder:
+        with recorder.step():
             step()
     return recorder.result(), recorder.optimizers

@@ -121,10 +121,10 @@ class FusedDlrm(torch.nn.Module):
 
     def __init__(self):
         super().__init__()
-        tables, rows, width = tables.Dlrm.TABLES, tables.Dlrm.ROWS, tables.Dlrm.DIM
+        count, rows, width = tables.Dlrm.TABLES, tables.Dlrm.ROWS, tables.Dlrm.DIM
         self.bottom = tables.perceptron(13, 512, 256, width)
-        self.table = torch.nn.Parameter(torch.empty(tables * rows, width))
-        pairs = (tables + 1) * tables // 2
+        self.table = torch.nn.Parameter(torch.empty(count * rows, width))
+        pairs = (count + 1) * count // 2
         self.top = tables.perceptron((width + pairs + 7) // 8 * 8, 1024, 1024, 512, 256)
         self.last = torch.nn.Linear(256, 1)
 

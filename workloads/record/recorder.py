@@ -12,6 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 import cuda
+from conversions import Conversions
 
 TYPES = {torch.float64: "fp64", torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16",
          torch.complex64: "complex64"}
@@ -166,15 +167,17 @@ class Recorder(TorchDispatchMode):
         self.in_optimizer = self.in_backward = False
         self.first = torch.autograd._get_sequence_nr()
 
-    def __enter__(self):
-        self.handles = [optimizers.register_optimizer_step_pre_hook(self.begin_optimizer),
-                        optimizers.register_optimizer_step_post_hook(self.end_optimizer)]
-        return super().__enter__()
-
-    def __exit__(self, *error):
-        for handle in self.handles:
-            handle.remove()
-        return super().__exit__(*error)
+    @contextlib.contextmanager
+    def step(self):
+        """Inside, what runs is the step that is recorded."""
+        handles = [optimizers.register_optimizer_step_pre_hook(self.begin_optimizer),
+                   optimizers.register_optimizer_step_post_hook(self.end_optimizer)]
+        try:
+            with Conversions(self.note_conversion), self:
+                yield
+        finally:
+            for handle in handles:
+                handle.remove()
 
     def begin_optimizer(self, optimizer, *_):
         self.optimizers.append(optimizer)
@@ -318,6 +321,13 @@ class Recorder(TorchDispatchMode):
                 cuda.RENAMED[schema.name](lambda *row: self.emit(where, *row), filled, results)
             else:
                 self.emit(where, schema.name, filled, results)
+
+    def note_conversion(self, tensor):
+        """The program asks for FP32, which the tensor is in: a row that launches nothing."""
+        with torch._C._DisableTorchDispatch():
+            where = self.context([])
+            if where["phase"] == "forward":
+                self.emit(where, "aten::to", [tensor, tensor.dtype, False, False, None], [])
 
     def share(self, tensor, owner):
         """Let a tensor count as memory of its owner."""

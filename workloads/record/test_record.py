@@ -336,6 +336,45 @@ def spectrum(batch=8):
     return step
 
 
+def block(batch=4, seq=96):
+    return Program(nn.TransformerEncoderLayer(32, 2, 64, batch_first=True), (torch.randn(batch, seq, 32),))
+
+
+def block_with_norms_first(batch=4, seq=96):
+    layer = nn.TransformerEncoderLayer(32, 2, 64, activation="gelu", batch_first=True, norm_first=True)
+    return Program(layer, (torch.randn(batch, seq, 32),))
+
+
+class Weighed(nn.Module):
+    def __init__(self, weights):
+        super().__init__()
+        self.weights = weights
+        self.attention = nn.MultiheadAttention(32, 2, batch_first=True)
+
+    def forward(self, x):
+        return self.attention(x, x, x, need_weights=self.weights)[0]
+
+
+def weighed(batch=4, seq=96):
+    return Program(Weighed(True), (torch.randn(batch, seq, 32),))
+
+
+def not_weighed(batch=4, seq=96):
+    return Program(Weighed(False), (torch.randn(batch, seq, 32),))
+
+
+class NormInFull(nn.Module):
+    """A norm as decoders write it: in FP32, whatever the model has."""
+
+    def forward(self, x):
+        y = x.to(torch.float32)
+        return torch.softmax((y * y.pow(2).mean(-1, keepdim=True).rsqrt()).to(x.dtype), -1, dtype=torch.float32).type_as(x)
+
+
+def norm_in_full(batch=8):
+    return Program(NormInFull(), (torch.randn(batch, 24),))
+
+
 def lbfgs(batch=8):
     return perceptron(batch)._replace(optimizer=torch.optim.LBFGS)
 '''
@@ -375,6 +414,37 @@ class Recordings(unittest.TestCase):
 
     def names(self, network, phase=None):
         return [row["op"] for row in network["ops"] if phase in (None, row["phase"])]
+
+    def test_blocks_in_one_call(self):
+        attention = ["aten::addmm", "aten::_scaled_dot_product_efficient_attention", "aten::addmm", "aten::add_"]
+        both = ["aten::_addmm_activation", "aten::addmm", "aten::add_"]
+        norm = ["aten::native_layer_norm"]
+        network = self.network("block", "--task", "infer")
+        self.assertEqual(self.names(network), attention + norm + both + norm)
+        calls = [network["calls"][row["call"]]["op"] for row in network["ops"]]
+        layer, outer = "aten::_native_multi_head_attention", "aten::_transformer_encoder_layer_fwd"
+        self.assertEqual(calls, [layer] * 3 + [outer] * 6)
+        first = self.network("block_with_norms_first", "--task", "infer")
+        self.assertEqual(self.names(first), norm + attention + norm + both)
+        applied = [next(row for row in n["ops"] if "activation" in row["op"]) for n in (network, first)]
+        self.assertEqual([row["args"][5] for row in applied], [False, True])
+
+    def test_attention_whose_weights_are_asked_for(self):
+        plain = self.network("not_weighed", "--task", "infer")
+        self.assertEqual(self.names(plain), ["aten::addmm", "aten::_scaled_dot_product_efficient_attention", "aten::addmm"])
+        network = self.network("weighed", "--task", "infer")
+        self.assertEqual(self.names(network), [
+            "aten::mm", "aten::_transform_bias_rescale_qkv", "aten::bmm", "aten::_softmax", "aten::bmm", "aten::clone",
+            "aten::addmm", "aten::sum", "aten::div_"])
+
+    def test_conversions_that_do_nothing_in_fp32(self):
+        network = self.network("norm_in_full", "--task", "infer")
+        self.assertEqual(self.names(network), [
+            "aten::to", "aten::pow", "aten::mean", "aten::rsqrt", "aten::mul", "aten::to", "aten::to", "aten::_softmax",
+            "aten::to"])
+        row = network["ops"][0]
+        self.assertEqual((row["args"][1:], row["out"]), (["fp32", False, False, None], []))
+        self.assertEqual(network["tensors"][row["args"][0]["t"]][1], ["batch", 24])
 
     def test_a_step_of_a_perceptron(self):
         network = self.network("perceptron")

@@ -25,6 +25,9 @@ void add_turned_fields(Fields& out) {
   out.push_back(field<L>("turned_sum_lane_cycles", "cycles",
                          "... that is added to one of another type and order",
                          &L::turned_sum_lane_cycles));
+  out.push_back(field<L>("applied_lane_cycles", "cycles",
+                         "... to which a 16-bit product applies a function before it is stored",
+                         &L::applied_lane_cycles));
 }
 
 void add_kernel_fields(Fields& out) {

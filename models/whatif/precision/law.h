@@ -24,6 +24,7 @@ struct PrecisionLaw {
   double shared_keys_major = 0, shared_keys_width = 0;
   double clear_us = 0;
   double turned_floor_us = 0, turned_lane_cycles = 0, turned_sum_lane_cycles = 0;
+  double applied_lane_cycles = 0;
   TypeRatios ratios;
   NormTimes norm;
 

@@ -1,10 +1,13 @@
 #include "models/whatif/precision/one_call.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 #include <vector>
 
 #include "models/kernel/time/rates.h"
 #include "models/step/op_rows.h"
+#include "models/whatif/precision/types/rules.h"
 
 namespace tandem {
 namespace {
@@ -30,6 +33,11 @@ bool multiplies_turned(const TypedStep& s, const FlowOp& op) {
   return batch != nullptr && is_turned(*batch);
 }
 
+/// What a 16-bit product takes longer if it applies a function to `elements` results.
+double applied_us(const RetimeContext& c, double elements) {
+  return lane_us(c.gpu, elements * c.law.applied_lane_cycles);
+}
+
 /// Time of a framework kernel that finds the place of each element by itself.
 double turned_us(const RetimeContext& c, double elements, double lane_cycles) {
   return c.law.turned_floor_us + lane_us(c.gpu, elements * lane_cycles);
@@ -38,6 +46,11 @@ double turned_us(const RetimeContext& c, double elements, double lane_cycles) {
 /// The operations around the product of one layer in pieces, which vanish in one call.
 struct Pieces {
   std::uint32_t input_copy = no_row, bias = no_row, copy = no_row;
+};
+
+/// Of the block around such a layer: a product, the function of its result, another product.
+struct FeedForward {
+  std::uint32_t product = no_row, function = no_row;
 };
 
 /// Makes pieces one call.
@@ -53,6 +66,7 @@ class Joined {
       if (s_.flow.ops[i].kind != OpKind::attention) continue;
       const Pieces pieces = pieces_before(i);
       if (pieces.input_copy == no_row) continue;
+      apply_within(feed_forward_behind(i, source_of(pieces.input_copy)));
       for (const std::uint32_t piece : {pieces.input_copy, pieces.bias, pieces.copy}) drop(piece);
       ++layers;
     }
@@ -80,6 +94,54 @@ class Joined {
     if (ops[bias].kind != OpKind::pointwise || ops[bias].root != ops[product].root) return out;
     if (ops[input].root != ops[product].root || !multiplies_turned(s_, ops[product])) return out;
     return {input, bias, copy};
+  }
+
+  /// The tensor that the copy `i` was made of, before its cast.
+  std::uint32_t source_of(std::uint32_t i) const {
+    const auto read_by = [&](const FlowOp& op) { return s_.flow.inputs_of(op)[0].tensor; };
+    const std::uint32_t tensor = read_by(s_.flow.ops[i]);
+    const std::uint32_t maker = s_.flow.tensors[tensor].producer;
+    const bool cast = maker != no_row && is_precision_cast(s_.flow, s_.flow.ops[maker]);
+    return cast ? read_by(s_.flow.ops[maker]) : tensor;
+  }
+
+  /// The next operation of a kind behind `i` that stays, of the few that follow.
+  std::uint32_t next(std::uint32_t i, OpKind kind, std::uint32_t few) const {
+    for (std::uint32_t k = i + 1; k < s_.flow.ops.size() && few > 0; ++k) {
+      if (removed_[k]) continue;
+      if (s_.flow.ops[k].kind == kind) return k;
+      --few;
+    }
+    return no_row;
+  }
+
+  /// Behind the attention `i`, of which `input` is asked: torch.nn.TransformerEncoderLayer adds it
+  /// to the result and norms the sum. Norms that come first leave no telling that block from
+  /// others.
+  FeedForward feed_forward_behind(std::uint32_t i, std::uint32_t input) const {
+    const std::uint32_t sum = next(i, OpKind::pointwise, 2);
+    if (sum == no_row) return {};
+    const auto added = s_.flow.inputs_of(s_.flow.ops[sum]);
+    const bool same = std::any_of(added.begin(), added.end(),
+                                  [&](const FlowUse& use) { return use.tensor == input; });
+    const std::uint32_t norm = next(sum, OpKind::row_norm, 1);
+    if (!same || norm == no_row) return {};
+    const std::uint32_t product = next(norm, OpKind::matmul, 1);
+    if (product == no_row) return {};
+    const std::uint32_t function = next(product, OpKind::pointwise, 1);
+    if (function == no_row || s_.flow.ops[function].input_count != 1) return {};
+    return next(function, OpKind::matmul, 1) == no_row ? FeedForward{}
+                                                       : FeedForward{product, function};
+  }
+
+  /// In 16 bits the product applies the function itself; in FP32 a kernel behind it does.
+  void apply_within(const FeedForward& block) {
+    if (block.function == no_row || !is_half(s_.change.ops[block.function])) return;
+    const FlowOp& product = s_.flow.ops[block.product];
+    const std::uint32_t main = s_.main_work(s_.flow.works_of(product));
+    const double made = double(s_.flow.tensors[s_.flow.outputs_of(product)[0]].elements);
+    s_.set_time(main, s_.us(main) + applied_us(s_.c, made));
+    drop(block.function);
   }
 
   void drop(std::uint32_t i) {
@@ -122,6 +184,7 @@ class TakenApart {
       if (!runs_forward(op) || op.work_count == 0) continue;
       const std::uint32_t call = layer_in_one_call(s_.edit.step().trace, s_.flow, op);
       if (call == no_row) {
+        if (op.row->is(activates) && in_block(op)) apply_behind(i);
         follow(i);
       } else if (op.kind == OpKind::matmul && call != done) {
         done = call;
@@ -170,6 +233,27 @@ class TakenApart {
     s_.edit.insert_after(works.back(), copy(made, type));
   }
 
+  bool in_block(const FlowOp& op) const {
+    return lies_in_whole_block(s_.edit.step().trace, s_.flow, op);
+  }
+
+  /// A function that the product applies to its result becomes a kernel.
+  void apply_behind(std::uint32_t i) {
+    const FlowOp& op = s_.flow.ops[i];
+    const Operands& called = operands_of(s_.edit.step().trace, op.op);
+    const bool relu = called.argument(op.row->arguments.at(ArgumentName::mode)) == Argument(false);
+    const DataType type = s_.change.ops[i];
+    const double elements = elements_of(op);
+    NewKernel k = kernel(relu ? LibraryUse::relu : LibraryUse::gelu,
+                         relu ? "aten::relu" : "aten::gelu", std::llround(elements), 1, type);
+    k.duration_us = streamed_us(s_.c.gpu, s_.c.law.cast_down, 2 * elements * element_bytes(type));
+    const auto works = s_.flow.works_of(op);
+    s_.edit.insert_after(works.back(), std::move(k));
+    if (!is_half(s_.change.old_ops[i])) return;
+    const std::uint32_t main = s_.main_work(works);
+    s_.set_time(main, std::max(s_.us(main) / 2, s_.us(main) - applied_us(s_.c, elements)));
+  }
+
   void turn_results(const FlowOp& op) {
     for (const std::uint32_t t : s_.flow.outputs_of(op)) turned_[t] = true;
   }
@@ -186,7 +270,8 @@ class TakenApart {
     }
     if (turned == nullptr) return;
     if (op.kind == OpKind::pointwise || op.kind == OpKind::cast) {
-      sum(op, mixed, turned == &s_.flow.inputs_of(op).front());
+      // A block adds its input in place; in pieces it adds to its input, which lies in order.
+      sum(op, mixed, turned == &s_.flow.inputs_of(op).front() && !in_block(op));
     } else if (op.kind == OpKind::matmul || op.kind == OpKind::row_norm) {
       const DataType type = s_.read_type(i, turned->tensor);
       s_.edit.insert_before(s_.flow.works_of(op).front(), copy(s_.flow.elements_of(*turned), type));

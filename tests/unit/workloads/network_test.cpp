@@ -221,6 +221,45 @@ TEST(Network, ProductsOfOneCallAreFusedInSixteenBits) {
   EXPECT_LT(fused.step.gpu_kernel_us, run_heads("", "bf16").step.gpu_kernel_us);
 }
 
+std::int64_t kernels_of(const std::string& ops, const char* precision) {
+  const test::NetworkFile file(small_network(ops));
+  ReplayOptions options = shipped_constants();
+  if (precision != nullptr) options.what_ifs.set("precision", precision);
+  const Result result = run_network(on_gpu(file, "h200_sxm"), options).prediction.result;
+  return result.step.kernels;
+}
+
+/// The layer of small_network() and a further activation, whose program asks for FP32 behind the
+/// product and for the type of its operand behind the first activation.
+constexpr const char* asks_for_fp32 = R"([
+    {"op": "aten::addmm", "phase": "forward", "module": 0, "seq": 0,
+     "args": [{"t": 2}, {"t": 0}, {"t": 3}, 1, 1], "out": [4]},
+    {"op": "aten::to", "phase": "forward", "module": 0,
+     "args": [{"t": 4}, "fp32", false, false, null], "out": []},
+    {"op": "aten::relu", "phase": "forward", "module": 0, "args": [{"t": 4}], "out": [5]},
+    {"op": "aten::to", "phase": "forward", "module": 0,
+     "args": [{"t": 5}, "fp32", false, false, null], "out": []},
+    {"op": "aten::tanh", "phase": "forward", "module": 0, "args": [{"t": 5}], "out": [4]}])";
+
+// In FP32 neither does anything; a model of 16 bits copies its product and the result.
+TEST(Network, CopiesWhatItsProgramAsksForInFp32) {
+  EXPECT_EQ(kernels_of(asks_for_fp32, nullptr), 3);
+  EXPECT_EQ(kernels_of(asks_for_fp32, "bf16w"), 5);
+}
+
+std::string product_that_applies(const std::string& gelu) {
+  return R"([{"op": "aten::_addmm_activation", "phase": "forward", "module": 0,
+     "args": [{"t": 2}, {"t": 0}, {"t": 3}, 1, 1, )" +
+         gelu + R"(], "out": [4]}])";
+}
+
+// The library's FP32 products leave GELU to a kernel of their own.
+TEST(Network, ProductsThatApplyAFunctionToTheirResult) {
+  EXPECT_EQ(kernels_of(product_that_applies("false"), nullptr), 1);
+  EXPECT_EQ(kernels_of(product_that_applies("true"), nullptr), 2);
+  EXPECT_EQ(kernels_of(product_that_applies("true"), "fp16w"), 1);
+}
+
 TEST(Network, TellsThePassesThatAreAddedUp) {
   const test::NetworkFile file{std::string(two_passes)};
   const TracedRun run = analyse_network(on_gpu(file, "h200_sxm"), shipped_constants());
