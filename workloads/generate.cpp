@@ -61,9 +61,9 @@ class Writer {
  private:
   void write_op(std::size_t index);
   void begin_phase(Phase phase);
-  /// Opens the operation that `op` is part of, and closes the one before.
-  void follow_call(const NetworkOp& op);
-  void close_call();
+  /// Opens the operations that `op` is part of, and closes those before.
+  void follow_calls(const NetworkOp& op);
+  void close_calls(std::size_t but);
   void end_optimizer();
   void open_node(const NetworkOp& op);
   void close_node();
@@ -87,8 +87,11 @@ class Writer {
   TimePoint optimizer_begin_{};
   std::vector<std::uint32_t> node_rows_;
   const NetworkOp* node_ = nullptr;
-  std::vector<std::uint32_t> call_rows_;
-  std::uint32_t call_ = no_call;
+  struct OpenCall {
+    std::uint32_t call = no_call;
+    std::vector<std::uint32_t> rows;
+  };
+  std::vector<OpenCall> calls_;  // outermost first
   TimePoint call_end_{};
   std::vector<std::vector<std::uint32_t>> completed_;  // see completed_gradients()
   std::vector<std::uint32_t> gradients_;               // tensors that the open node completes
@@ -189,21 +192,27 @@ void Writer::begin_phase(Phase phase) {
   phase_ = phase;
 }
 
-void Writer::close_call() {
-  for (std::size_t i = call_rows_.size(); i-- > 0;) rows_.close_op(call_rows_[i], call_end_);
-  call_rows_.clear();
+void Writer::close_calls(std::size_t but) {
+  for (; calls_.size() > but; calls_.pop_back()) {
+    const std::vector<std::uint32_t>& rows = calls_.back().rows;
+    for (std::size_t i = rows.size(); i-- > 0;) rows_.close_op(rows[i], call_end_);
+  }
 }
 
-void Writer::follow_call(const NetworkOp& op) {
-  if (op.call == call_) return;
-  close_call();
-  call_ = op.call;
-  if (call_ == no_call) return;
-  const NetworkOp& call = in_.network.network->calls[call_];
-  const OperandsId operands =
-      rows_.trace.operands.intern(memories_.operands(call, in_.network.calls[call_]));
-  call_rows_ = open_around(call, operands);
-  call_rows_.push_back(open_row(call.name, call, operands));
+void Writer::follow_calls(const NetworkOp& op) {
+  const Network& network = *in_.network.network;
+  const std::vector<std::uint32_t> around = calls_around(network, op);
+  std::size_t same = 0;
+  while (same < around.size() && same < calls_.size() && around[same] == calls_[same].call) ++same;
+  close_calls(same);
+  for (; same < around.size(); ++same) {
+    const std::uint32_t c = around[same];
+    const NetworkOp& call = network.calls[c];
+    const OperandsId operands =
+        rows_.trace.operands.intern(memories_.operands(call, in_.network.calls[c]));
+    OpenCall& open = calls_.emplace_back(OpenCall{c, open_around(call, operands)});
+    open.rows.push_back(open_row(call.name, call, operands));
+  }
 }
 
 void Writer::write_op(std::size_t index) {
@@ -214,7 +223,7 @@ void Writer::write_op(std::size_t index) {
   if (!same_node(op)) close_node();
   const TimePoint first_launch = now_ + from_us(gap);
   now_ = first_launch - from_us(gap * outer_share);
-  follow_call(op);
+  follow_calls(op);
   if (op.phase == Phase::backward && node_ == nullptr) open_node(op);
   const OperandsId operands = rows_.trace.operands.intern(memories_.operands(op, bound));
   std::vector<std::uint32_t> rows = open_around(op, operands);
@@ -246,7 +255,7 @@ Trace Writer::write() {
   now_ += from_us(in_.eager.step_begin_us +
                   (trains ? in_.eager.step_begin_parameter_us * parameters() : 0));
   for (std::size_t i = 0; i < in_.network.ops.size(); ++i) write_op(i);
-  close_call();
+  close_calls(0);
   close_node();
   if (phase_ == Phase::backward) begin_phase(Phase::optimizer);
   now_ += op_tail;

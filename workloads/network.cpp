@@ -22,7 +22,8 @@ constexpr std::string_view known_keys =
     "schema, name, framework, task, source, recorded_with, optimizer, precision, symbols, modules, "
     "storages, tensors, calls, ops";
 constexpr std::string_view op_keys = "op, phase, module, node, seq, call, args, out";
-constexpr std::string_view call_keys = "op, args";
+constexpr std::string_view call_keys = "op, call, args";
+constexpr std::size_t most_nested = 8;  // calls within each other
 
 Place item(const Place& list, std::size_t index) {
   Place place = list;
@@ -110,8 +111,8 @@ class Reader {
   const Json& json_;
   Place file_;
   Network out_;
-  std::uint32_t last_call_ = no_call;
-  std::vector<bool> called_;  // per call: seen
+  std::vector<std::uint32_t> open_;  // calls around the operation before
+  std::vector<bool> called_;         // per call: seen
 };
 
 Network Reader::read() {
@@ -236,6 +237,13 @@ void Reader::read_calls() {
     check_keys(list[i], place, call_keys);
     NetworkOp& call = out_.calls.emplace_back();
     read_json(member(list[i], place, "op"), place / "op", Range::positive, call.name);
+    if (list[i].contains("call")) {
+      call.call = index_of(list[i]["call"], place / "call", i, "calls before it");
+    }
+    if (calls_around(out_, call).size() == most_nested) {
+      (place / "call")
+          .fail("over " + std::to_string(most_nested) + " calls within each other", "fewer");
+    }
     read_arguments(list[i], place, call);
   }
   called_.assign(out_.calls.size(), false);
@@ -390,21 +398,30 @@ void Reader::check_order(const NetworkOp& op, const Place& place,
 }
 
 void Reader::check_call(const NetworkOp& op, const Place& place, const std::vector<bool>& made) {
-  if (op.call != no_call && op.call != last_call_) {
-    if (called_[op.call]) {
+  std::vector<std::uint32_t> around = calls_around(out_, op);
+  const auto same = std::mismatch(around.begin(), around.end(), open_.begin(), open_.end()).first;
+  for (auto call = same; call != around.end(); ++call) {
+    if (called_[*call]) {
       (place / "call")
-          .fail("call " + std::to_string(op.call) + " again behind other operations",
+          .fail("call " + std::to_string(*call) + " again behind other operations",
                 "operations of a call side by side");
     }
-    called_[op.call] = true;
-    check_order(out_.calls[op.call], item(file_ / "calls", op.call), made);
+    called_[*call] = true;
+    check_order(out_.calls[*call], item(file_ / "calls", *call), made);
   }
-  last_call_ = op.call;
+  open_ = std::move(around);
 }
 
 }  // namespace
 
 std::string_view to_string(Task task) { return tasks[static_cast<std::size_t>(task)]; }
+
+std::vector<std::uint32_t> calls_around(const Network& network, const NetworkOp& op) {
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t c = op.call; c != no_call; c = network.calls[c].call) out.push_back(c);
+  std::reverse(out.begin(), out.end());
+  return out;
+}
 
 Network load_network(const std::string& path) {
   const Json json = read_json_file(path);

@@ -72,11 +72,15 @@ struct Network {
   std::vector<std::string> modules;
   std::vector<StorageKind> storages;
   std::vector<NetworkTensor> tensors;
-  /// Operations that are made of others, which another precision may have a kernel for: name and
-  /// arguments alone. Those that one is made of stand side by side.
+  /// Operations that are made of others, which another precision may run otherwise: name, arguments
+  /// and the one that it is part of itself, before it in the list. Those that one is made of stand
+  /// side by side.
   std::vector<NetworkOp> calls;
   std::vector<NetworkOp> ops;
 };
+
+/// The calls around an operation, outermost first.
+std::vector<std::uint32_t> calls_around(const Network& network, const NetworkOp& op);
 
 /// Errors: InputError `file:place: found X, expected Y` for whatever does not hold together.
 Network load_network(const std::string& path);

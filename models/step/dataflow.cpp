@@ -231,19 +231,6 @@ bool fills_given_result(const Trace& trace, const FlowOp& op) {
   return std::any_of(given.begin(), given.end(), [&](std::uint8_t at) { return at > last; });
 }
 
-std::uint32_t layer_in_one_call(const Trace& trace, const Dataflow& flow, const FlowOp& op) {
-  return enclosing(trace, flow.nesting, op.op, [](const OpRow& row) { return row.is(fast_path); });
-}
-
-bool lies_in_fast_path(const Trace& trace, const Dataflow& flow, const FlowOp& op) {
-  return layer_in_one_call(trace, flow, op) != no_row;
-}
-
-bool lies_in_whole_block(const Trace& trace, const Dataflow& flow, const FlowOp& op) {
-  return enclosing(trace, flow.nesting, op.op,
-                   [](const OpRow& row) { return row.is(whole_block); }) != no_row;
-}
-
 const OpTensors* product_of_batch(const Trace& trace, const Dataflow& flow, const FlowOp& op) {
   const std::uint32_t whole = enclosing(trace, flow.nesting, op.op, [](const OpRow& row) {
     return row.kind == OpKind::matmul && row.is(batched);

@@ -126,13 +126,6 @@ bool uses_tf32(const Step& step, const Dataflow& flow, const FlowOp& op);
 /// of one row: the layer around that call tells.
 bool of_pictures(const Trace& trace, const Dataflow& flow, const FlowOp& op, std::size_t image);
 
-/// The call (row of Trace::ops) in which the framework ran the layer that the operation is part of,
-/// or no_row.
-std::uint32_t layer_in_one_call(const Trace& trace, const Dataflow& flow, const FlowOp& op);
-bool lies_in_fast_path(const Trace& trace, const Dataflow& flow, const FlowOp& op);
-/// ... of the call of a block around such a layer (OpFlag whole_block).
-bool lies_in_whole_block(const Trace& trace, const Dataflow& flow, const FlowOp& op);
-
 /// The operands of the product of a batch with another factor that the operation was called for, or
 /// null: the framework has copied such a batch into one matrix.
 const OpTensors* product_of_batch(const Trace& trace, const Dataflow& flow, const FlowOp& op);

@@ -28,12 +28,32 @@ bool is_dense(const TensorShape& shape) {
          (is_contiguous(shape) || shape.channels_last);
 }
 
+/// The dimension that a kernel walks along first: the framework sorts them by the result's strides.
+std::size_t walked_first(const TensorShape& result) {
+  std::size_t first = 0;
+  for (std::size_t d = 1; d < result.rank; ++d) {
+    const bool wide = result.dims[d] > 1;
+    if (wide && (result.dims[first] == 1 || result.strides[d] <= result.strides[first])) first = d;
+  }
+  return first;
+}
+
+/// Bytes of the sectors that a warp reads of an operand whose neighbours along `dim` lie apart: one
+/// for each element, of which others of it are read much later.
+double scattered_bytes(const TensorShape& operand, const TensorShape& result, std::size_t dim) {
+  if (!same_dims(operand, result) || operand.rank == 0) return 0;
+  const std::int64_t apart = operand.strides[dim] * element_bytes(operand.type);
+  if (apart <= element_bytes(operand.type)) return 0;
+  return unique_elements(operand) * std::min(static_cast<double>(apart), sector_bytes);
+}
+
 struct Walk {
   bool contiguous = true;
   bool one_type = true;
   double elements = 0;
   double bytes = 0;
-  int tensors = 0;  // results first
+  double scattered = 0;  // bytes
+  int tensors = 0;       // results first
   DataType type = DataType::unknown;
 };
 
@@ -47,8 +67,10 @@ Walk walk_of(const Context& c) {
   w.type = result->type;
   w.elements = static_cast<double>(result->elements());
   w.contiguous = is_dense(*result);
+  const std::size_t first = walked_first(*result);
   const auto visit = [&](const TensorShape& t) {
     w.bytes += bytes_of(t);
+    w.scattered += scattered_bytes(t, *result, first);
     ++w.tensors;
     if (t.elements() == 1 && t.rank == 0 && w.elements > 1) return;  // a number
     if (!same_places(t, *result)) w.contiguous = false;
@@ -76,8 +98,10 @@ LoweredKernel walk_kernel(const Context& c, const Walk& w, std::size_t form) {
   const double us = law_us(c, out.name, out.geometry, w.bytes);
   // Computing the place of an element takes lanes, whatever its operands move.
   const double cycles = w.elements * row.block_cycles / row.per_block;
-  out.duration_us = floor + std::max(std::max(0.0, us - floor) / row.share,
-                                     cycles / (c.gpu().sm_count * c.gpu().boost_clock_mhz));
+  const double lanes_us = cycles / (c.gpu().sm_count * c.gpu().boost_clock_mhz);
+  const double sectors_us =
+      row.sector_share > 0 ? w.scattered / (row.sector_share * c.gpu().l2_read_gbps * 1e3) : 0;
+  out.duration_us = floor + std::max({std::max(0.0, us - floor) / row.share, lanes_us, sectors_us});
   return out;
 }
 

@@ -53,6 +53,9 @@ std::vector<Field<KernelTemplate>> kernel_fields() {
           field<K>("step_us", "us", "an element, or a pass over a chunk", &K::step_us),
           field<K>("start_us", "us", "beside law and launch", &K::start_us),
           field<K>("block_cycles", "cycles", "of an SM for a block", &K::block_cycles),
+          field<K>("sector_share", "ratio",
+                   "of the L2's read rate, of sectors of which one element is read",
+                   &K::sector_share),
           field<K>("fp32_ratio", "ratio", "cycles of FP32 over those of 16 bits", &K::fp32_ratio),
           field<K>("fills", "count", "1: only writes the result", &K::fills)};
 }

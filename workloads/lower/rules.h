@@ -61,6 +61,7 @@ struct KernelTemplate {
   double step_us = 0;   // for each element of `over`; multi-tensor: a block's pass over its chunk
   double start_us = 0;  // beside the law and the launch
   double block_cycles = 0;  // SM cycles that a block takes at least, beside its memory traffic
+  double sector_share = 0;  // of the L2's read rate, of sectors of which one element is read
   double fp32_ratio = 1;    // of these cycles, of FP32 to 16 bits
   int fills = 0;            // 1: only writes the result
 };

@@ -341,12 +341,16 @@ class Recorder(TorchDispatchMode):
 
     def call_around(self, where):
         """The number of the operation that this one is part of; its operands were made before."""
-        if not cuda.CALLS or where["phase"] != "forward":
+        if where["phase"] != "forward":
             return {}
-        call = cuda.CALLS[-1]
-        if not self.calls or self.calls[-1][0] is not call:
-            self.calls.append([call, {"op": call[0], "args": [self.encode(a) for a in call[1]]}])
-        return {"call": len(self.calls) - 1}
+        inner = {}
+        for call in cuda.CALLS:
+            known = next((at for at, (seen, _) in enumerate(self.calls) if seen is call), None)
+            if known is None:
+                self.calls.append([call, {"op": call[0], **inner, "args": [self.encode(a) for a in call[1]]}])
+                known = len(self.calls) - 1
+            inner = {"call": known}
+        return inner
 
     def context(self, leaves):
         """Phase, module, autograd node and the sequence number that joins it to its forward operation."""

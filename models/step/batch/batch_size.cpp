@@ -24,8 +24,9 @@ std::optional<std::int64_t> leading_dimension(const Operands& operands, std::siz
 std::optional<std::size_t> items_argument(const OpRow& row) {
   const OpArguments& args = row.arguments;
   if (row.backward) return {};
-  // Images that are cut into patches first: the layers behind count patches.
-  if (row.output == OutputRule::unfolded) return 0;
+  // Images that are cut into patches first: the layers behind count patches. Blocks in one call
+  // have the items first.
+  if (row.output == OutputRule::unfolded || row.is(whole_block)) return 0;
   if (args.parameters == 0) return {};
   if (row.kind == OpKind::convolution || is_layer_product(row)) return args.at(ArgumentName::input);
   if (is_matrix_product(row)) return args.at(ArgumentName::left);
@@ -172,7 +173,9 @@ BatchSize batch_of_pass(const Trace& trace, const Links& links) {
   // Compiled code merges the batch with other dimensions before its products, not for convolutions.
   bool merged = compiled.any && (first.op == no_row || is_matrix_product(rows.of(first.op)));
   if (merged && !compiled.items) {
-    first = first_layer(trace, from, rows, [](const OpRow& row) { return is_convolution(row); });
+    first = first_layer(trace, from, rows, [](const OpRow& row) {
+      return is_convolution(row) || row.is(whole_block);
+    });
     merged = first.op == no_row;
     if (merged) compiled = untrained_items(trace, step, rows);
   }

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "models/step/one_call.h"
 #include "models/whatif/compile/inductor/clamped_rows.h"
 #include "models/whatif/compile/inductor/rows.h"
 #include "models/whatif/compile/inductor/windows.h"

@@ -296,6 +296,7 @@ void LibraryRewrite::matmul(const FlowOp& op, LibraryChange& change) {
 
 LibraryChange LibraryRewrite::rewrite(const FlowOp& op) {
   LibraryChange change;
+  if (blocks_.holds(op)) return change;  // the framework's, as it ran
   if (is_convolution(op.kind) && c_.images.channels_last) convolution(op, change);
   if (is_convolution(op.kind) && turns_weights_) turn_weights(op, change);
   if (op.kind == OpKind::convolution_backward && c_.images.channels_last && !turns_weights_) {

@@ -9,6 +9,7 @@
 
 #include "models/kernel/kinds.h"
 #include "models/kernel/work/gemm_shape.h"
+#include "models/step/one_call.h"
 #include "models/whatif/compile/attention.h"
 #include "models/whatif/compile/kernels.h"
 #include "models/whatif/edit/step_edit.h"
@@ -28,7 +29,7 @@ class LibraryRewrite {
   /// `turns_weights`: the weights of every convolution and their gradients are transposed each
   /// step, as by XLA, which keeps parameters in the order of the program.
   LibraryRewrite(const KernelContext& context, bool turns_weights)
-      : c_(context), turns_weights_(turns_weights) {}
+      : c_(context), blocks_(context.step.trace, context.flow), turns_weights_(turns_weights) {}
 
   LibraryChange rewrite(const FlowOp& op);
 
@@ -60,6 +61,7 @@ class LibraryRewrite {
                        LibraryChange& change) const;
 
   const KernelContext& c_;
+  WholeBlocks blocks_;
   bool turns_weights_;
 };
 

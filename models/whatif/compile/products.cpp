@@ -6,6 +6,7 @@
 
 #include "models/kernel/kinds.h"
 #include "models/ops/op_table.h"
+#include "models/step/one_call.h"
 #include "models/whatif/compile/library.h"
 #include "sim/core/tensors/data_type.h"
 #include "sim/core/tensors/operands.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/kernel/kinds.h"
+#include "models/step/one_call.h"
 #include "sim/core/tensors/operands.h"
 
 namespace tandem {
@@ -16,13 +17,18 @@ constexpr std::uint32_t most_joined = 8;
 class Roles {
  public:
   Roles(const Step& step, const Dataflow& flow)
-      : step_(step), flow_(flow), launches_(step.trace.ops.size(), false) {
+      : step_(step),
+        flow_(flow),
+        blocks_(step.trace, flow),
+        launches_(step.trace.ops.size(), false) {
     for (const FlowOp& op : flow.ops) launches_[op.op] = true;
   }
 
   FuseRole of(const FlowOp& op, bool whole_step) const {
     const bool given = op.in_model || (whole_step && op.phase != FlowPhase::other);
     if (!given || op.input_count + op.output_count == 0) return FuseRole::outside;
+    // A compiler calls the framework for a whole block.
+    if (blocks_.holds(op)) return FuseRole::library;
     if (sparse(op) || within_convolution(op) || complex(op)) return FuseRole::library;
     if (op.row != nullptr && op.row->is(not_generated)) return FuseRole::library;
     if (op.row != nullptr && op.row->output == OutputRule::running) return FuseRole::row;
@@ -147,6 +153,7 @@ class Roles {
 
   const Step& step_;
   const Dataflow& flow_;
+  WholeBlocks blocks_;
   std::vector<bool> launches_;  // per host operation: it is one of the data flow
 };
 

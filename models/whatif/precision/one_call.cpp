@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/kernel/time/rates.h"
+#include "models/step/one_call.h"
 #include "models/step/op_rows.h"
 #include "models/whatif/precision/types/rules.h"
 
@@ -234,7 +235,7 @@ class TakenApart {
   }
 
   bool in_block(const FlowOp& op) const {
-    return lies_in_whole_block(s_.edit.step().trace, s_.flow, op);
+    return block_in_one_call(s_.edit.step().trace, s_.flow, op) != no_row;
   }
 
   /// A function that the product applies to its result becomes a kernel.

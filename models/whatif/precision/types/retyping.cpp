@@ -1,5 +1,6 @@
 #include "models/whatif/precision/types/retyping.h"
 
+#include "models/step/one_call.h"
 #include "models/whatif/precision/types/rules.h"
 
 namespace tandem {
@@ -25,7 +26,7 @@ DataType Retyping::own_type(const FlowOp& op) const {
   if (op.kind == OpKind::cast || op.input_count == 0) return DataType::unknown;
   if (!is_in_place(text_of(trace_, trace_.ops.name[op.op]))) return DataType::unknown;
   // Under autocast its block runs in pieces, whose sums are new tensors.
-  if (lies_in_whole_block(trace_, flow_, op)) return DataType::unknown;
+  if (block_in_one_call(trace_, flow_, op) != no_row) return DataType::unknown;
   const DataType own = change_.tensors[flow_.inputs_of(op)[0].tensor];
   return is_autocast_type(own) ? own : DataType::unknown;
 }
