@@ -343,16 +343,22 @@ class Frames {
   }
 
   /// An activation that is spelled as several operations is a function: what it was given stays
-  /// there until it returns.
+  /// there until it returns. What is left to do behind the last layer stands in the model itself,
+  /// under the name of what it takes the place of (bounds of logits).
   void hold_arguments() {
     std::vector<bool> joins(flow_.ops.size(), false);
     for (const Branch& branch : branches_) joins[branch.join] = true;
+    std::uint32_t last_layer = no_row;
+    for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) {
+      if (is_core(flow_.ops[i].kind)) last_layer = i;
+    }
     const auto spelled = [&](std::uint32_t i) {
       const OpKind kind = flow_.ops[i].kind;
       return !joins[i] && (kind == OpKind::pointwise || kind == OpKind::cast);
     };
     for (std::uint32_t i = 0; i + 1 < flow_.ops.size(); ++i) {
       if (!is_core(flow_.ops[i].kind) || flow_.ops[i + 1].kind != OpKind::pointwise) continue;
+      if (i == last_layer) break;
       std::uint32_t last = i;
       while (last + 1 < flow_.ops.size() && spelled(last + 1)) ++last;
       if (last > i) hold(result_of(flow_, i), last);

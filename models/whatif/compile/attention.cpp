@@ -48,6 +48,15 @@ bool reads_any(const Dataflow& flow, const FlowOp& op, const std::vector<bool>& 
                      [&](const FlowUse& use) { return tensors[use.tensor]; });
 }
 
+/// A cast to 16 bits within a layer that autocast lowers.
+bool is_lowering(const Trace& trace, const Dataflow& flow, const FlowOp& op) {
+  if (op.kind != OpKind::cast || op.output_count == 0 || op.input_count == 0) return false;
+  const DataType from = flow.tensors[flow.inputs_of(op)[0].tensor].type;
+  if (from != DataType::fp32 || !is_half(flow.tensors[flow.outputs_of(op)[0]].type)) return false;
+  return enclosing(trace, flow.nesting, op.op,
+                   [](const OpRow& row) { return row.autocast == CastPolicy::lower; }) != no_row;
+}
+
 bool attends_to_signals(const Dataflow& flow, const AttentionStyle& style,
                         const FlowOp& attention) {
   const std::uint8_t keys = attention.row->arguments.at(ArgumentName::key);
@@ -149,7 +158,8 @@ std::vector<ExtraKernel> attention_by_products(const KernelContext& context,
   std::vector<ExtraKernel> out;
   convert_operands(context, style, back, element_bytes(q->type), double(q->elements()), out);
   const DataType full = style.tf32 ? DataType::tf32 : DataType::fp32;
-  const DataType type = back && is_half(q->type) ? q->type : full;
+  // Autocast, within which the backward pass is compiled, lowers its products again.
+  const DataType type = back && style.lowered && is_half(q->type) ? q->type : full;
   for (int i = 0; i < (back ? 4 : 2); ++i) out.push_back(score_product(context, *shape, type));
   out.push_back(softmax(context, *shape, back, style.drops));
   return out;
@@ -174,6 +184,7 @@ AttentionStyle attention_style(const Step& step, const Dataflow& flow) {
     style.tf32 |= op.kind == OpKind::matmul && uses_tf32(step, flow, op);
     style.trains |= op.phase == FlowPhase::backward;
     style.drops |= op.kind == OpKind::dropout;
+    style.lowered |= is_lowering(trace, flow, op);
     if (op.phase != FlowPhase::forward) continue;
     const bool looks_up = looks_tokens_up(trace, flow, op, items);
     style.tokens |= looks_up;

@@ -42,9 +42,10 @@ struct AttentionStyle {
   /// Per tensor of the dataflow: no token goes into it, but what convolutions made of sound or
   /// images.
   std::vector<bool> of_signals;
-  bool trains = false;  // attention has a backward pass
-  bool drops = false;   // dropout within the model
-  bool tf32 = false;    // products of FP32 numbers may run in TF32: one does
+  bool trains = false;   // attention has a backward pass
+  bool drops = false;    // dropout within the model
+  bool tf32 = false;     // products of FP32 numbers may run in TF32: one does
+  bool lowered = false;  // layers get 16 bits by autocast; else they have what the model has
 };
 AttentionStyle attention_style(const Step& step, const Dataflow& flow);
 
