@@ -18,10 +18,12 @@ constexpr Duration op_tail = from_us(0.4);  // an operation ends shortly after i
 /// Shares of the host time before a launch in which an operation and its inner one are open.
 constexpr double outer_share = 0.6, inner_share = 0.3;
 
-/// Whether both list parameters in the same places: `linear` takes input, weight, bias, and `addmm`
-/// in it bias, input, weight.
+/// Whether both list parameters in the same places, and attention all that it is asked for:
+/// `linear` takes input, weight, bias, and `addmm` in it bias, input, weight.
 bool same_order(std::string_view outer, std::string_view inner) {
-  return op_row(outer).arguments.parameters == op_row(inner).arguments.parameters;
+  const OpRow &a = op_row(outer), &b = op_row(inner);
+  if (a.kind == OpKind::attention) return a.arguments.positions == b.arguments.positions;
+  return a.arguments.parameters == b.arguments.parameters;
 }
 
 /// Per operation: the tensors that no later operation of its backward pass writes to, of those that

@@ -31,6 +31,7 @@ enum class ArgumentName : std::uint8_t {
   kernel,
   dims,
   causal,
+  scale,    // of the scores; nothing: that of the head's width
   dropout,  // probability
   mask,     // added to the scores of attention
   asked,    // which gradients are: 0 or 1 for each of query, key, value and mask
@@ -128,6 +129,7 @@ inline constexpr Word words[] = {
     {"kernel", none, ArgumentName::kernel},
     {"dims", none, ArgumentName::dims},
     {"causal", none, ArgumentName::causal},
+    {"scale", none, ArgumentName::scale},
     {"dropout", none, ArgumentName::dropout},
     {"asked", none, ArgumentName::asked},
     {"mode", none, ArgumentName::mode},

@@ -15,7 +15,8 @@ std::uint32_t attention_call(const Trace& trace, const Dataflow& flow, const Flo
   std::uint32_t call = op.op;
   for (std::uint32_t r = op.op; r != no_row; r = flow.nesting.parent[r]) {
     const OpRow* row = find_op(text_of(trace, trace.ops.name[r]));
-    if (row != nullptr && row->kind == OpKind::attention) call = r;
+    const bool attends = row != nullptr && row->kind == OpKind::attention;
+    if (attends && !operands_of(trace, r).tensors.shapes.empty()) call = r;
   }
   return call;
 }

@@ -201,16 +201,19 @@ AttentionStyle attention_style(const Step& step, const Dataflow& flow) {
 
 AttentionPath attention_path(const Trace& trace, const Dataflow& flow, const AttentionStyle& style,
                              const FlowOp& op) {
-  constexpr std::size_t mask = 3, causal = 5, scale = 6;
   const FlowOp* forward = forward_attention(flow, op);
   if (forward == nullptr || !style.tokens || attends_to_signals(flow, style, *forward)) {
     return AttentionPath::keep;
   }
-  const Operands& call = operands_of(trace, attention_call(trace, flow, *forward));
-  const bool scaled = std::holds_alternative<double>(call.argument(scale)) ||
-                      std::holds_alternative<std::int64_t>(call.argument(scale));
-  if (!scaled || call.tensors.at(mask) != nullptr) return AttentionPath::keep;
-  return call.argument(causal) == Argument(true) ? AttentionPath::masked : AttentionPath::math;
+  const std::uint32_t row = attention_call(trace, flow, *forward);
+  const Operands& call = operands_of(trace, row);
+  const OpArguments& at = op_row(text_of(trace, trace.ops.name[row])).arguments;
+  const Argument& scale = call.argument(at.at(ArgumentName::scale));
+  const bool scaled =
+      std::holds_alternative<double>(scale) || std::holds_alternative<std::int64_t>(scale);
+  if (!scaled || call.tensors.at(at.at(ArgumentName::mask)) != nullptr) return AttentionPath::keep;
+  return call.argument(at.at(ArgumentName::causal)) == Argument(true) ? AttentionPath::masked
+                                                                      : AttentionPath::math;
 }
 
 AttentionPath attention_path(const Trace& trace, const Dataflow& flow, const AttentionStyle& style,
