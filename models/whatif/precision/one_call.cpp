@@ -216,8 +216,18 @@ class TakenApart {
     k.host_us = s_.host.us(s_.c.law.turned_host_ratio);
     return k;
   }
-  NewKernel copy(std::int64_t elements, DataType type) const {
-    return kernel(LibraryUse::ordered_copy, "aten::copy_", elements, 1, type);
+  NewKernel copy(std::int64_t elements, DataType type, TensorMemory memory) const {
+    NewKernel k = kernel(LibraryUse::ordered_copy, "aten::copy_", elements, 1, type);
+    lie_in(memory, k);
+    return k;
+  }
+  static void lie_in(TensorMemory memory, NewKernel& k) {
+    for (TensorShape& shape : k.operands.tensors.shapes) shape.memory = memory;
+  }
+  /// The memory of what the operation makes, where the step says so.
+  TensorMemory made_by(const FlowOp& op) const {
+    if (op.output_count == 0) return {};
+    return s_.flow.tensors[s_.flow.outputs_of(op)[0]].memory;
   }
 
   /// The product that makes queries, keys and values.
@@ -228,10 +238,12 @@ class TakenApart {
     const auto works = s_.flow.works_of(op);
     if (!product || works.empty()) return;
     const auto made = static_cast<std::int64_t>(elements_of(op));
-    s_.edit.insert_before(works.front(), copy(product->left.elements(), type));
-    s_.edit.insert_after(works.back(),
-                         kernel(LibraryUse::broadcast_add, "aten::add_", made, 2, type));
-    s_.edit.insert_after(works.back(), copy(made, type));
+    s_.edit.insert_before(works.front(),
+                          copy(product->left.elements(), type, product->left.memory));
+    NewKernel bias = kernel(LibraryUse::broadcast_add, "aten::add_", made, 2, type);
+    lie_in(made_by(op), bias);
+    s_.edit.insert_after(works.back(), std::move(bias));
+    s_.edit.insert_after(works.back(), copy(made, type, made_by(op)));
   }
 
   bool in_block(const FlowOp& op) const {
@@ -246,7 +258,8 @@ class TakenApart {
     const DataType type = s_.change.ops[i];
     const double elements = elements_of(op);
     NewKernel k = kernel(relu ? LibraryUse::relu : LibraryUse::gelu,
-                         relu ? "aten::relu" : "aten::gelu", std::llround(elements), 1, type);
+                         relu ? "aten::relu" : "aten::gelu", std::llround(elements), 0, type);
+    lie_in(made_by(op), k);
     k.duration_us = streamed_us(s_.c.gpu, s_.c.law.cast_down, 2 * elements * element_bytes(type));
     const auto works = s_.flow.works_of(op);
     s_.edit.insert_after(works.back(), std::move(k));
@@ -275,7 +288,9 @@ class TakenApart {
       sum(op, mixed, turned == &s_.flow.inputs_of(op).front() && !in_block(op));
     } else if (op.kind == OpKind::matmul || op.kind == OpKind::row_norm) {
       const DataType type = s_.read_type(i, turned->tensor);
-      s_.edit.insert_before(s_.flow.works_of(op).front(), copy(s_.flow.elements_of(*turned), type));
+      s_.edit.insert_before(
+          s_.flow.works_of(op).front(),
+          copy(s_.flow.elements_of(*turned), type, s_.flow.tensors[turned->tensor].memory));
     }
   }
 
