@@ -185,7 +185,7 @@ class TakenApart {
       if (!runs_forward(op) || op.work_count == 0) continue;
       const std::uint32_t call = layer_in_one_call(s_.edit.step().trace, s_.flow, op);
       if (call == no_row) {
-        if (op.row->is(activates) && in_block(op)) apply_behind(i);
+        if (applies_in_block(op)) apply_behind(i, false);
         follow(i);
       } else if (op.kind == OpKind::matmul && call != done) {
         done = call;
@@ -196,6 +196,13 @@ class TakenApart {
       }
     }
     return layers;
+  }
+
+  void apply_behind_products() {
+    for (std::uint32_t i = 0; i < s_.flow.ops.size(); ++i) {
+      const FlowOp& op = s_.flow.ops[i];
+      if (op.work_count > 0 && applies_in_block(op)) apply_behind(i, true);
+    }
   }
 
  private:
@@ -246,12 +253,14 @@ class TakenApart {
     s_.edit.insert_after(works.back(), copy(made, type, made_by(op)));
   }
 
+  bool applies_in_block(const FlowOp& op) const { return op.row->is(activates) && in_block(op); }
   bool in_block(const FlowOp& op) const {
     return block_in_one_call(s_.edit.step().trace, s_.flow, op) != no_row;
   }
 
-  /// A function that the product applies to its result becomes a kernel.
-  void apply_behind(std::uint32_t i) {
+  /// A function that the product applies to its result becomes a kernel. `replaces`: what it makes
+  /// takes the place of the product's result, as it does within a kernel that a compiler writes.
+  void apply_behind(std::uint32_t i, bool replaces) {
     const FlowOp& op = s_.flow.ops[i];
     const Operands& called = operands_of(s_.edit.step().trace, op.op);
     const bool relu = called.argument(op.row->arguments.at(ArgumentName::mode)) == Argument(false);
@@ -260,6 +269,7 @@ class TakenApart {
     NewKernel k = kernel(relu ? LibraryUse::relu : LibraryUse::gelu,
                          relu ? "aten::relu" : "aten::gelu", std::llround(elements), 0, type);
     lie_in(made_by(op), k);
+    if (replaces) k.operands.made = k.operands.tensors.shapes;
     k.duration_us = streamed_us(s_.c.gpu, s_.c.law.cast_down, 2 * elements * element_bytes(type));
     const auto works = s_.flow.works_of(op);
     s_.edit.insert_after(works.back(), std::move(k));
@@ -317,6 +327,8 @@ bool exchanges_calls(const Trace& trace, const Dataflow& flow, bool to_autocast)
   return std::any_of(trace.ops.name.begin(), trace.ops.name.end(),
                      [&](StringId name) { return rows.of(name).is(flag); });
 }
+
+void apply_behind_products(TypedStep& s) { TakenApart(s).apply_behind_products(); }
 
 int exchange_calls(TypedStep& s, bool to_autocast) {
   return to_autocast ? TakenApart(s).take_apart() : Joined(s).join();

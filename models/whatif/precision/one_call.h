@@ -16,4 +16,8 @@ bool exchanges_calls(const Trace& trace, const Dataflow& flow, bool to_autocast)
 /// layers were exchanged.
 int exchange_calls(TypedStep& s, bool to_autocast);
 
+/// What products of blocks in one call apply to their results (OpFlag whole_block) becomes kernels,
+/// as under autocast; the rest of the calls a compiler takes apart by itself.
+void apply_behind_products(TypedStep& s);
+
 }  // namespace tandem

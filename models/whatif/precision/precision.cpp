@@ -156,6 +156,7 @@ Step with_precision(Step step, Precision to, const GpuArch& gpu, const Precision
   TypedStep typed{context, flow, change, to, added, edit, r};
   rewrite_types(typed);
   const int exchanged = exchanges ? exchange_calls(typed, is_autocast(to)) : 0;
+  if (compiled && is_autocast(to) && !is_autocast(r.from)) apply_behind_products(typed);
   if (to == Precision::amp) {
     if (scaler.empty()) add_gradient_scaler(context, flow, added, host, gradients, edit);
   } else {
