@@ -100,6 +100,29 @@ TEST(NetworkBadInput, CallsStandTogether) {
   expect_network_error(text, "ops[2].call: found call 0 again behind other operations");
 }
 
+TEST(NetworkBadInput, CallsWithinCalls) {
+  const auto outer_of = [](const std::string& call) {
+    std::string text = small_network(R"([
+    {"op": "aten::relu", "phase": "forward", "module": 0, "call": 1, "args": [{"t": 0}], "out": [4]},
+    {"op": "aten::relu", "phase": "forward", "module": 0, "call": 0, "args": [{"t": 4}], "out": [5]}])");
+    text.insert(text.find("\"ops\": ["), R"("calls": [{"op": "aten::linear", "args": []}, )"
+                                         R"({"op": "aten::linear", "call": )" +
+                                             call + R"(, "args": []}], )");
+    return text;
+  };
+  EXPECT_EQ(network_error(outer_of("0")), "");
+  expect_network_error(outer_of("1"), "calls[1].call");
+  expect_network_error(outer_of("null"), "calls[1].call");
+  std::string deep = small_network(R"([
+    {"op": "aten::relu", "phase": "forward", "module": 0, "call": 9, "args": [{"t": 0}], "out": [4]}])");
+  std::string calls = R"({"op": "aten::linear", "args": []})";
+  for (int outer = 0; outer < 9; ++outer) {
+    calls += R"(, {"op": "aten::linear", "call": )" + std::to_string(outer) + R"(, "args": []})";
+  }
+  deep.insert(deep.find("\"ops\": ["), "\"calls\": [" + calls + "], ");
+  expect_network_error(deep, "calls[8].call: found over 8 calls within each other");
+}
+
 TEST(NetworkBadInput, Operations) {
   expect_network_error(small_network("[]"), "no operation");
   expect_network_error(replaced("\"phase\": \"forward\"", "\"phase\": \"sideways\""),

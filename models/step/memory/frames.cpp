@@ -214,6 +214,15 @@ bool ends_with_norm(const Step& step, const Dataflow& flow, const std::vector<Br
   return false;
 }
 
+/// 0 where no operation is one.
+std::uint32_t last_layer(const Dataflow& flow) {
+  std::uint32_t last = 0;
+  for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
+    if (is_core(flow.ops[i].kind)) last = i;
+  }
+  return last;
+}
+
 /// What the frames of one pass hold.
 class Frames {
  public:
@@ -348,17 +357,12 @@ class Frames {
   void hold_arguments() {
     std::vector<bool> joins(flow_.ops.size(), false);
     for (const Branch& branch : branches_) joins[branch.join] = true;
-    std::uint32_t last_layer = no_row;
-    for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) {
-      if (is_core(flow_.ops[i].kind)) last_layer = i;
-    }
     const auto spelled = [&](std::uint32_t i) {
       const OpKind kind = flow_.ops[i].kind;
       return !joins[i] && (kind == OpKind::pointwise || kind == OpKind::cast);
     };
-    for (std::uint32_t i = 0; i + 1 < flow_.ops.size(); ++i) {
+    for (std::uint32_t i = 0, end = last_layer(flow_); i < end; ++i) {
       if (!is_core(flow_.ops[i].kind) || flow_.ops[i + 1].kind != OpKind::pointwise) continue;
-      if (i == last_layer) break;
       std::uint32_t last = i;
       while (last + 1 < flow_.ops.size() && spelled(last + 1)) ++last;
       if (last > i) hold(result_of(flow_, i), last);

@@ -87,6 +87,22 @@ TEST(CompiledPieces, ALayerInOneCallIsTakenApart) {
   EXPECT_EQ(apart.bytes, 3 * 2 * 2 * 2 * 4 * 128 * 64);
 }
 
+// A block of torch.nn.TransformerEncoder is one call of the framework for compiled code, too: the
+// norm in it stays a kernel, one beside it does not.
+TEST(CompiledPieces, ABlockInOneCallStaysTheFrameworks) {
+  const auto norms = [](const std::string& around) {
+    FlowMaker m;
+    m.op(around + "aten::layer_norm>aten::native_layer_norm", "[[8,128,64],[],[64],[64],[]]",
+         R"(["c10::Half","ScalarList","c10::Half","c10::Half","Scalar"])", "",
+         "vectorized_layer_norm_kernel");
+    CompileBench bench;
+    const auto names = test::kernel_names(bench.compile(m.step()));
+    return std::count(names.begin(), names.end(), "vectorized_layer_norm_kernel");
+  };
+  EXPECT_EQ(norms(""), 0);
+  EXPECT_EQ(norms("aten::_transformer_encoder_layer_fwd>"), 1);
+}
+
 // 10 images of 3 x 64 x 64 floats, 491520 bytes, are copied into a CUDA graph; a layer's weight and
 // what the graph itself makes lie where they are. Without CUDA graphs nothing is copied.
 TEST(CompiledPieces, InputsAreCopiedIntoACudaGraph) {

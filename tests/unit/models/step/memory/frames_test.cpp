@@ -112,6 +112,15 @@ TEST(Frames, ASpelledActivationHoldsItsOperand) {
   EXPECT_EQ(peak_of(m), 13 * item_rows);
 }
 
+// Bounds of logits stand in the model itself, under the name of what they bound: an operand and a
+// result, 4 + 4, and the step's input 1.
+TEST(Frames, WhatFollowsTheLastLayerHoldsNoOperand) {
+  test::FlowMaker m;
+  issue_product(m, 1024, 4096);
+  for (int i = 0; i < 4; ++i) m.op("aten::tanh", "[[8,4096]]", R"(["float"])");
+  EXPECT_EQ(peak_of(m), 9 * item_rows);
+}
+
 // Their gradients hold tensors longer than any frame.
 // Autocast turns what a norm is given from 16 bits to FP32: half as much is there beside operand
 // and result, 1 + 1, until the norm returns. The product's input is gone by then, but it is that of
