@@ -1,4 +1,5 @@
-// Layers, and blocks around them, that the framework runs in one call of inference without autocast.
+// Layers, and blocks around them, that the framework runs in one call of inference without
+// autocast.
 #pragma once
 
 #include <cstdint>
