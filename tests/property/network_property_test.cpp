@@ -97,9 +97,23 @@ TEST(NetworkFlops, DoNotDependOnTheCompiler) {
       o.what_ifs.set("precision", precision);
       const double eager = predict(run, o).result.gpu_step->flops;
       o.what_ifs.set("compile", "inductor");
+      o.what_ifs.set("attention", "keep");
       EXPECT_NEAR(predict(run, o).result.gpu_step->flops, eager, 1e-6 * eager) << precision;
     }
   }
+}
+
+// Attention by products keeps its scores, which the fused kernel computes again backward: one
+// product less in each of 12 layers, of 8 items, 12 heads, 128 x 128 scores and heads of 64.
+TEST(NetworkFlops, AttentionByProductsComputesNoScoresAgain) {
+  const std::string path = source_path("workloads/nets/bert_base-train.json");
+  const TracedRun run = analyse_network({path, "h200_sxm", 8, {}}, options(), test::configs());
+  ReplayOptions o = options();
+  o.what_ifs.set("precision", "amp");
+  const double eager = predict(run, o).result.gpu_step->flops;
+  o.what_ifs.set("compile", "inductor");
+  const double again = 12.0 * 2 * 8 * 12 * 128 * 128 * 64;
+  EXPECT_NEAR(predict(run, o).result.gpu_step->flops, eager - again, 1e-6 * eager);
 }
 
 /// Of one table of times: families, layers, operations and kernels show the same works.
