@@ -8,7 +8,7 @@ from networks_answers import random_words
 from networks_language import causal, of_two_classes
 from networks_libraries import Applied, towards
 from networks_read import Named, of_classes, random_pictures
-from workload import ADAMW, Hidden, Logits, Workload
+from workload import ADAMW, Hidden, Workload
 
 
 class WeighedBlock(nn.Module):

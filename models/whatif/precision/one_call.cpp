@@ -34,6 +34,10 @@ bool multiplies_turned(const TypedStep& s, const FlowOp& op) {
   return batch != nullptr && is_turned(*batch);
 }
 
+double elements_made(const Dataflow& flow, const FlowOp& op) {
+  return op.output_count > 0 ? double(flow.tensors[flow.outputs_of(op)[0]].elements) : 0;
+}
+
 /// What a 16-bit product takes longer if it applies a function to `elements` results.
 double applied_us(const RetimeContext& c, double elements) {
   return lane_us(c.gpu, elements * c.law.applied_lane_cycles);
@@ -140,8 +144,7 @@ class Joined {
     if (block.function == no_row || !is_half(s_.change.ops[block.function])) return;
     const FlowOp& product = s_.flow.ops[block.product];
     const std::uint32_t main = s_.main_work(s_.flow.works_of(product));
-    const double made = double(s_.flow.tensors[s_.flow.outputs_of(product)[0]].elements);
-    s_.set_time(main, s_.us(main) + applied_us(s_.c, made));
+    s_.set_time(main, s_.us(main) + applied_us(s_.c, elements_made(s_.flow, product)));
     drop(block.function);
   }
 
@@ -206,10 +209,6 @@ class TakenApart {
   }
 
  private:
-  double elements_of(const FlowOp& op) const {
-    return op.output_count > 0 ? double(s_.flow.tensors[s_.flow.outputs_of(op)[0]].elements) : 0;
-  }
-
   NewKernel kernel(LibraryUse use, std::string_view name, std::int64_t elements, int reads,
                    DataType type) const {
     Operands operands;
@@ -244,7 +243,7 @@ class TakenApart {
     const auto product = product_operands(s_.context(op.op));
     const auto works = s_.flow.works_of(op);
     if (!product || works.empty()) return;
-    const auto made = static_cast<std::int64_t>(elements_of(op));
+    const auto made = static_cast<std::int64_t>(elements_made(s_.flow, op));
     s_.edit.insert_before(works.front(),
                           copy(product->left.elements(), type, product->left.memory));
     NewKernel bias = kernel(LibraryUse::broadcast_add, "aten::add_", made, 2, type);
@@ -265,7 +264,7 @@ class TakenApart {
     const Operands& called = operands_of(s_.edit.step().trace, op.op);
     const bool relu = called.argument(op.row->arguments.at(ArgumentName::mode)) == Argument(false);
     const DataType type = s_.change.ops[i];
-    const double elements = elements_of(op);
+    const double elements = elements_made(s_.flow, op);
     NewKernel k = kernel(relu ? LibraryUse::relu : LibraryUse::gelu,
                          relu ? "aten::relu" : "aten::gelu", std::llround(elements), 0, type);
     lie_in(made_by(op), k);
@@ -288,7 +287,7 @@ class TakenApart {
     const FlowUse* turned = nullptr;
     bool mixed = false;
     for (const FlowUse& use : s_.flow.inputs_of(op)) {
-      const bool whole = double(s_.flow.elements_of(use)) == elements_of(op);
+      const bool whole = double(s_.flow.elements_of(use)) == elements_made(s_.flow, op);
       if (turned_[use.tensor] && turned == nullptr) turned = &use;
       mixed |= whole && !turned_[use.tensor];
     }
@@ -308,7 +307,8 @@ class TakenApart {
   void sum(const FlowOp& op, bool mixed, bool first) {
     if (mixed) {
       const std::uint32_t work = s_.main_work(s_.flow.works_of(op));
-      s_.set_time(work, turned_us(s_.c, elements_of(op), s_.c.law.turned_sum_lane_cycles));
+      s_.set_time(work,
+                  turned_us(s_.c, elements_made(s_.flow, op), s_.c.law.turned_sum_lane_cycles));
     }
     if (first || !mixed) turn_results(op);
   }
