@@ -49,4 +49,5 @@ def main():
                           f"{kernels:g},{us:.2f},\"{name[:80]}\"")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -5,6 +5,7 @@ from torch import nn
 import networks_aims as aims
 import networks_answers as answers
 import networks_asked as asked
+import networks_formed as formed
 import networks_images as images
 import networks_joined as joined
 import networks_language as language
@@ -27,6 +28,7 @@ BUILDERS = {
     **parts.PARTS,
     **read.READ,
     **asked.ASKED,
+    **formed.FORMED,
     "resnet50": images.vision("resnet50", SGD),
     "mobilenet_v2": images.vision("mobilenet_v2", SGD),
     "vit_b_16": images.vision("vit_b_16", ADAMW),
