@@ -124,6 +124,7 @@ BoundOp bind_op(const NetworkOp& op, const Binder& binder,
   BoundOp out;
   Operands& operands = out.operands;
   operands.has_shapes = true;
+  operands.compiled_mask = op.compiled_mask;
   operands.argument_count = static_cast<std::uint16_t>(op.arguments.size());
   for (std::size_t a = 0; a < op.arguments.size(); ++a) {
     const NetworkArgument& argument = op.arguments[a];

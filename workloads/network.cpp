@@ -20,9 +20,17 @@ constexpr std::string_view storage_kinds[] = {"parameter", "buffer",     "input"
                                               "state",     "activation", "host"};
 constexpr std::string_view known_keys =
     "schema, name, framework, task, source, recorded_with, optimizer, precision, symbols, modules, "
-    "storages, tensors, calls, ops";
-constexpr std::string_view op_keys = "op, phase, module, node, seq, call, args, out";
-constexpr std::string_view call_keys = "op, call, args";
+    "storages, tensors, calls, ops, forms";
+constexpr std::string_view form_keys = "type, modules, storages, tensors, calls, ops";
+constexpr std::string_view op_keys = "op, phase, module, node, seq, call, args, out, masked";
+constexpr std::string_view call_keys = "op, call, args, masked";
+constexpr std::string_view form_types[] = {"fp16", "bf16"};
+constexpr DataType types_of_forms[] = {DataType::fp16, DataType::bf16};
+constexpr std::string_view masks[] = {"none", "column", "whole"};
+constexpr CompiledMask compiled_masks[] = {CompiledMask::none, CompiledMask::column,
+                                           CompiledMask::whole};
+static_assert(std::size(form_types) == std::size(types_of_forms));
+static_assert(std::size(masks) == std::size(compiled_masks));
 constexpr std::size_t most_nested = 8;  // calls within each other
 
 Place item(const Place& list, std::size_t index) {
@@ -76,12 +84,15 @@ std::uint32_t index_of(const Json& json, const Place& place, std::size_t size,
 /// Reads the parts of one file into a Network.
 class Reader {
  public:
-  Reader(const Json& json, const std::string& path) : json_(json), file_{path, ""} {
-    out_.path = path;
-  }
+  /// `file`: of the network or, within it, of a form.
+  Reader(const Json& json, const Place& file) : json_(json), file_(file) { out_.path = file.file; }
   Network read();
 
  private:
+  /// Symbols, framework and the like are those of the whole network.
+  Network read_form(const Network& whole);
+  void read_parts();
+  void read_forms();
   void read_symbols();
   void read_modules();
   void read_storages();
@@ -95,6 +106,7 @@ class Reader {
   void read_calls();
   void read_ops();
   void read_op(const Json& json, const Place& place);
+  static CompiledMask compiled_mask(const Json& json, const Place& place);
   void read_arguments(const Json& json, const Place& place, NetworkOp& op) const;
   /// What it is made of stands side by side, behind what makes its operands.
   void check_call(const NetworkOp& op, const Place& place, const std::vector<bool>& made);
@@ -127,12 +139,48 @@ Network Reader::read() {
   out_.recorded_with = text_or(json_, file_, "recorded_with");
   out_.optimizer = text_or(json_, file_, "optimizer");
   read_symbols();
+  read_parts();
+  read_forms();
+  return std::move(out_);
+}
+
+void Reader::read_parts() {
   read_modules();
   read_storages();
   read_tensors();
   read_calls();
   read_ops();
+}
+
+Network Reader::read_form(const Network& whole) {
+  out_ = whole;
+  out_.modules.clear(), out_.storages.clear(), out_.tensors.clear();
+  out_.calls.clear(), out_.ops.clear(), out_.forms.clear();
+  read_parts();
   return std::move(out_);
+}
+
+void Reader::read_forms() {
+  if (!json_.contains("forms")) return;
+  const Json& list = list_member(json_, file_, "forms");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const Place place = item(file_ / "forms", i);
+    check_keys(list[i], place, form_keys);
+    const auto type = static_cast<std::size_t>(
+        read_choice(member(list[i], place, "type"), place / "type", form_types));
+    for (const NetworkForm& other : out_.forms) {
+      if (other.type == types_of_forms[type])
+        (place / "type").fail("a second form of that type", "one");
+    }
+    Network form = Reader(list[i], place).read_form(out_);
+    out_.forms.push_back({types_of_forms[type], std::move(form)});
+  }
+}
+
+CompiledMask Reader::compiled_mask(const Json& json, const Place& place) {
+  if (!json.contains("masked")) return CompiledMask::not_known;
+  return compiled_masks[static_cast<std::size_t>(
+      read_choice(json["masked"], place / "masked", masks))];
 }
 
 void Reader::read_symbols() {
@@ -244,6 +292,7 @@ void Reader::read_calls() {
       (place / "call")
           .fail("over " + std::to_string(most_nested) + " calls within each other", "fewer");
     }
+    call.compiled_mask = compiled_mask(list[i], place);
     read_arguments(list[i], place, call);
   }
   called_.assign(out_.calls.size(), false);
@@ -293,6 +342,7 @@ void Reader::read_op(const Json& json, const Place& place) {
   if (json.contains("call") && !json["call"].is_null()) {
     op.call = index_of(json["call"], place / "call", out_.calls.size(), "calls");
   }
+  op.compiled_mask = compiled_mask(json, place);
   read_arguments(json, place, op);
   const Json& out = list_member(json, place, "out");
   for (std::size_t o = 0; o < out.size(); ++o) {
@@ -426,7 +476,14 @@ std::vector<std::uint32_t> calls_around(const Network& network, const NetworkOp&
 Network load_network(const std::string& path) {
   const Json json = read_json_file(path);
   require_object(json, {path, ""});
-  return Reader(json, path).read();
+  return Reader(json, {path, ""}).read();
+}
+
+Network in_form(Network network, DataType type) {
+  for (NetworkForm& form : network.forms) {
+    if (form.type == type) return std::move(form.network);
+  }
+  return network;
 }
 
 bool allows_tf32(const Network& network) {

@@ -55,9 +55,12 @@ struct NetworkOp {
   std::string node;              // of autograd, e.g. "AddmmBackward0"; empty: none
   std::int64_t sequence = -1;    // that joins an operation and its node; -1: none
   std::uint32_t call = no_call;  // index of Network::calls: the operation that it is part of
+  CompiledMask compiled_mask = CompiledMask::not_known;
   std::vector<NetworkArgument> arguments;
   std::vector<std::uint32_t> outputs;
 };
+
+struct NetworkForm;
 
 struct Network {
   std::string path;
@@ -77,7 +80,18 @@ struct Network {
   /// side by side.
   std::vector<NetworkOp> calls;
   std::vector<NetworkOp> ops;
+  /// The step of a model of 16 bits, for types in which the program does other work than in FP32.
+  std::vector<NetworkForm> forms;
 };
+
+/// A network whose model has another type, written down in FP32 like any other.
+struct NetworkForm {
+  DataType type = DataType::unknown;
+  Network network;
+};
+
+/// What the program does in a model of `type`: its form, or the network itself.
+Network in_form(Network network, DataType type);
 
 /// The calls around an operation, outermost first.
 std::vector<std::uint32_t> calls_around(const Network& network, const NetworkOp& op);

@@ -51,7 +51,8 @@ std::string command_options(const ReplayOptions& options) {
 
 /// A network is generated anew where it takes another place, size or order.
 bool is_anew(const AdviceSubject& subject, const WhatIfs& asked) {
-  return subject.network && (asked.has("gpu") || asked.has("batch") || asked.has("layout"));
+  return subject.network && (asked.has("gpu") || asked.has("batch") || asked.has("layout") ||
+                             whole_type(asked) != subject.network->whole_type);
 }
 
 /// What all predictions of one advice start from.
@@ -76,7 +77,7 @@ Result predicted(const Start& start, ReplayOptions options) {
   const AdviceSubject& subject = start.subject;
   const WhatIfs& asked = options.what_ifs;
   if (!is_anew(subject, asked)) return predict(subject.run, options).result;
-  if (start.turned && !asked.has("gpu") && !asked.has("batch")) {
+  if (start.turned && asked.has("layout") && !asked.has("gpu") && !asked.has("batch")) {
     options.what_ifs.set("layout", asks_nothing);
     return predict(*start.turned, options).result;
   }
@@ -87,6 +88,7 @@ Result predicted(const Start& start, ReplayOptions options) {
   request.gpu = other.gpu;
   request.batch = other.batch;
   request.channels_last = other.channels_last || request.channels_last;
+  request.whole_type = other.whole_type;
   return run_network(request, options, subject.configs).prediction.result;
 }
 

@@ -11,6 +11,7 @@
 #include "models/arch/gpu_config.h"
 #include "models/ops/op_table.h"
 #include "models/step/memory/workspace.h"
+#include "models/whatif/precision/precision.h"
 #include "sim/core/files/folder.h"
 #include "sim/core/named.h"
 #include "workloads/compiled_memory.h"
@@ -41,6 +42,7 @@ Network load_request(const NetworkRequest& request) {
   if (!is_onnx(request.path)) {
     Network network = load_network(request.path);
     check_task(network, request);
+    if (request.whole_type) network = in_form(std::move(network), *request.whole_type);
     if (request.optimizer.empty() || request.optimizer == network.optimizer) return network;
     throw InputError("command line", "--optimizer", "\"" + request.optimizer + "\"",
                      network.optimizer.empty() ? "none, for " + request.path + " does not train"
@@ -254,6 +256,12 @@ TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& op
   return run;
 }
 
+std::optional<DataType> whole_type(const WhatIfs& what_ifs) {
+  if (!what_ifs.has("precision")) return {};
+  const Precision asked = parse_precision(what_ifs.get("precision"));
+  return is_whole(asked) ? std::optional(half_of(asked)) : std::nullopt;
+}
+
 NetworkRequest take_request(const std::string& path, ReplayOptions& options) {
   NetworkRequest request;
   request.path = path;
@@ -265,6 +273,7 @@ NetworkRequest take_request(const std::string& path, ReplayOptions& options) {
     request.batch = parse_count("batch", options.what_ifs.get("batch"));
   }
   request.channels_last = options.what_ifs.has("layout");
+  request.whole_type = whole_type(options.what_ifs);
   options.what_ifs.set("gpu", asks_nothing);
   options.what_ifs.set("layout", asks_nothing);
   options.what_ifs.set("batch", asks_nothing);

@@ -20,6 +20,7 @@ struct NetworkRequest {
   std::optional<Task> task = {};       // nothing: as recorded; of ONNX files train
   std::string optimizer = {};          // empty: the network's own, default_optimizer for ONNX files
   bool channels_last = false;          // images in NHWC order
+  std::optional<DataType> whole_type = {};  // of a model of 16 bits, which may do other work
 };
 
 /// Of ONNX files that train, where nobody names one.
@@ -44,6 +45,9 @@ TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& op
 
 Replay run_network(const NetworkRequest& request, const ReplayOptions& options);
 Replay run_network(const NetworkRequest& request, const ReplayOptions& options, Configs configs);
+
+/// The type of 16 bits that model and inputs have where the what-if "precision" asks for one.
+std::optional<DataType> whole_type(const WhatIfs& what_ifs);
 
 /// Takes what a network is generated at out of the options: what-ifs "gpu", "batch"
 /// and "layout".

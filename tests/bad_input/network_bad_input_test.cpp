@@ -89,6 +89,30 @@ TEST(NetworkBadInput, CallsAroundOperations) {
                        "calls[0].args[0]: found tensor 5 before it is made");
 }
 
+// The small network with forms for models of 16 bits.
+std::string with_forms(const std::string& type, const std::string& ops, int times = 1) {
+  std::string text = small_network();
+  const std::size_t from = text.find("\"modules\""), to = text.find("\"ops\"");
+  const std::string form =
+      R"({"type": ")" + type + "\", " + text.substr(from, to - from) + ops + "}";
+  std::string forms = form;
+  for (int more = 1; more < times; ++more) forms += ", " + form;
+  return text.insert(text.rfind('}'), ", \"forms\": [" + forms + "]");
+}
+
+TEST(NetworkBadInput, FormsForTypes) {
+  const std::string ops =
+      R"("ops": [{"op": "aten::relu", "phase": "forward", "module": 0, "args": [{"t": 0}], "out": [5]}])";
+  EXPECT_EQ(network_error(with_forms("fp16", ops)), "");
+  expect_network_error(with_forms("fp8", ops), "forms[0].type");
+  expect_network_error(with_forms("bf16", ops, 2), "forms[1].type: found a second form");
+  expect_network_error(with_forms("fp16", R"("ops": [])"), "forms[0].ops: found no operation");
+  expect_network_error(with_forms("fp16", R"("symbols": [], )" + ops), "unknown key \"symbols\"");
+  expect_network_error(
+      replaced("\"phase\": \"forward\"", "\"masked\": \"half\", \"phase\": \"forward\""),
+      "ops[0].masked");
+}
+
 TEST(NetworkBadInput, CallsStandTogether) {
   const std::string ops = R"([
     {"op": "aten::relu", "phase": "forward", "module": 0, "call": 0, "args": [{"t": 0}], "out": [4]},

@@ -5,6 +5,7 @@ same on every device; these are not. REPLACED are composites that ask for the de
 to take what a GPU would. RENAMED are operations whose kernels a profile shows under another name.
 """
 import contextlib
+import math
 
 import torch
 
@@ -34,9 +35,11 @@ def call(name, arguments):
 def attention(query, key, value, mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False):
     """FP32 attention: the only fused kernel that takes FP32 on CUDA is the memory-efficient one.
 
-    It wants as many heads in keys as in queries and rows of whole 16 bytes; products do the others.
+    It wants as many heads in keys as in queries, rows of whole 16 bytes and a mask whose columns lie side by side
+    (T5's scores of places do not); products do the others.
     """
     plain = query.dim() == 4 and query.shape[1] == key.shape[1] == value.shape[1]
+    plain = plain and (mask is None or mask.shape[-1] == 1 or mask.stride(-1) == 1)
     if not plain or any(x.shape[-1] % 4 or x.stride(-1) != 1 for x in (query, key, value)):
         arguments = (query, key, value, mask, dropout_p, is_causal, None)
         with call("aten::_scaled_dot_product_attention_math", [*arguments, scale, enable_gqa]):
@@ -179,8 +182,21 @@ def native_encoder_layer(x, width, heads, qkv_weight, qkv_bias, weight, bias, ge
         return norm(feed_forward(attended).add_(attended), norm2_weight, norm2_bias)
 
 
+def safe_softmax(scores, dim, dtype=None):
+    """Rows that a mask covers whole become zeros (aten/src/ATen/native/SoftMax.cpp)."""
+    result = torch.softmax(scores, dim, dtype=dtype)
+    covered = torch.all(torch.isneginf(scores), dim, keepdim=True)
+    return torch.where(covered, torch.scalar_tensor(0.0, dtype=result.dtype, device=scores.device), result)
+
+
+def is_infinite(x):
+    return x.abs() == math.inf if x.is_floating_point() else torch.zeros_like(x, dtype=torch.bool)
+
+
 # Below autograd composites arrive whole: inside an opened operation, and in inference mode.
 OPENED = {"aten::_native_multi_head_attention": native_attention,
+          "aten::_safe_softmax": safe_softmax,
+          "aten::isinf": is_infinite,
           "aten::_transformer_encoder_layer_fwd": native_encoder_layer,
           **{f"aten::{name.partition('.')[0]}": function for name, _, function in REPLACED}}
 
@@ -347,6 +363,18 @@ def convolution(emit, args, out):
         emit("aten::add_", [out[0], shaped, 1], out)
 
 
+def of_contiguous(name, places):
+    """Reads the operands at these places contiguous: they are copied where they are not."""
+    def run(emit, args, out):
+        args = list(args)
+        for at in places:
+            if not args[at].is_contiguous():
+                part, args[at] = args[at], torch.empty(args[at].shape, dtype=args[at].dtype, device=args[at].device)
+                emit("aten::clone", [part, torch.contiguous_format], [args[at]])
+        emit(name, args, out)
+    return run
+
+
 def add_in_place(emit, args, out):
     """A sparse gradient is added row by row."""
     owner, other, factor = args
@@ -374,6 +402,8 @@ RENAMED = {
     "aten::max_pool2d_with_indices_backward": pooling("aten::max_pool2d_with_indices_backward", 3),
     "aten::_native_batch_norm_legit": plain_batch_norm,
     "aten::convolution": convolution,
+    "aten::native_layer_norm": of_contiguous("aten::native_layer_norm", (0,)),
+    "aten::native_layer_norm_backward": of_contiguous("aten::native_layer_norm_backward", (0, 1)),
     "aten::add_": add_in_place,
 }
 

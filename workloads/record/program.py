@@ -8,6 +8,7 @@ from typing import Callable, NamedTuple, Optional
 
 import torch
 
+from forms import in_half
 from recorder import CannotRecord, HostMeetsDevice, Modules, Recorder
 
 
@@ -94,15 +95,19 @@ def to_device(model):
         model.to("meta")
 
 
-def step_of(made, arguments, values):
-    """A function that runs one step of what the program made."""
+def step_of(made, arguments, values, half=None):
+    """A function that runs one step of what the program made, in the type of 16 bits `half` if one is given."""
     if arguments.input:
         loss = make_loss(arguments.loss) if arguments.loss else None
         inputs = tuple(make_input(text, values) for text in arguments.input)
         made = Program(made, inputs, loss, OPTIMIZERS.get(arguments.optimizer))
     if not isinstance(made, Program):
+        if half:
+            raise CannotRecord("found a step of its own, expected a module or a Program, whose type can be changed")
         return made
     to_device(made.model)
+    if half:
+        made = in_half(made, half)
     training = arguments.task == "train"
     if training and (made.loss is None or made.optimizer is None):
         raise CannotRecord("a program that trains needs a loss and an optimizer: --loss, --optimizer or Program")
@@ -136,26 +141,26 @@ def build(make, parameters):
                            "that is built without") from error
 
 
-def record_at(make, arguments, values):
-    """One step at one value of each symbol, and the optimizer that it used.
+def record_at(make, arguments, values, half=None):
+    """One step at one value of each symbol, and the optimizer that it used. `half`: the type of 16 bits of the model.
 
     A tensor that the step makes without saying where is one of the host, as for a program that names its
     device; where such a tensor meets the device, the program counts on a default device."""
     try:
-        return record_with(make, arguments, values, torch.device("cpu"))
+        return record_with(make, arguments, values, torch.device("cpu"), half)
     except HostMeetsDevice:
-        return record_with(make, arguments, values, torch.device("meta"))
+        return record_with(make, arguments, values, torch.device("meta"), half)
 
 
-def record_with(make, arguments, values, default_of_step):
+def record_with(make, arguments, values, default_of_step, half):
     parameters = {**arguments.set, **({} if arguments.input else values)}
     with torch.device("meta"):
         made = build(make, parameters)
-        step = step_of(made, arguments, values)
+        step = step_of(made, arguments, values, half)
     with Modules() as modules, default_of_step:
-        with Recorder(modules, arguments.reads).step():
+        with Recorder(modules, arguments.reads, half).step():
             step()  # The first step makes the optimizer's state.
-        recorder = Recorder(modules, arguments.reads)
+        recorder = Recorder(modules, arguments.reads, half)
         with recorder.step():
             step()
-    return recorder.result(), recorder.optimizers
+    return recorder.result(), recorder

@@ -22,9 +22,10 @@ import sys
 import torch
 
 import cuda
+from forms import HALF, compiling, state_masks, work_of
 from network_file import network_text
 from program import LOSSES, OPTIMIZERS, load, record_at, symbols_of
-from recorder import CannotRecord, no_autocast
+from recorder import CannotRecord, no_autocast, type_name
 from sizes import Fitter, Mismatch, merge_networks
 
 SIZES = {"batch": (7, 11, 13)}
@@ -71,6 +72,49 @@ def literals(texts):
     return found
 
 
+def parts_of(merged):
+    """The keys of a network that hold its operations."""
+    calls = {"calls": merged["calls"]} if merged["calls"] else {}
+    return {**{key: merged[key] for key in ("modules", "storages", "tensors")}, **calls, "ops": merged["ops"]}
+
+
+def forms_of(make, arguments, fitter, work):
+    """The step in types of 16 bits where it does other work than `work`."""
+    forms, reasons = [], {}
+    for precision, dtype in HALF.items():
+        try:
+            first, _ = record_at(make, arguments, fitter.points[0], dtype)
+            if work_of(first) == work:
+                continue
+            recordings = [first, *(record_at(make, arguments, point, dtype)[0] for point in fitter.points[1:])]
+            forms.append({"type": type_name(dtype), **parts_of(merge_networks(recordings, fitter))})
+        except Exception as error:  # Whatever a program does with a type that it was not written for.
+            reasons.setdefault(first_line(error), []).append(precision)
+    for reason, precisions in reasons.items():
+        print(f"record.py: not recorded in {', '.join(precisions)}, which take what the program does in FP32: {reason}",
+              file=sys.stderr)
+    return forms
+
+
+def first_line(error):
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+def masks_of(make, arguments, point, eager):
+    """The masks that attention is called with where the program is compiled, or None if that is not known."""
+    if not eager:
+        return []
+    forward = argparse.Namespace(**{**vars(arguments), "task": "infer"})
+    try:
+        with compiling():
+            masks = record_at(make, forward, point)[1].masks.found
+    except Exception as error:
+        print(f"record.py: not run as if compiled, so --compile goes by what masks are usually made: {first_line(error)}",
+              file=sys.stderr)
+        return None
+    return masks if len(masks) == len(eager) else None
+
+
 def record(arguments):
     arguments.set = literals(arguments.set)
     make = load(arguments.program)
@@ -83,10 +127,14 @@ def record(arguments):
     fitter = Fitter(sizes)
     with cuda.dispatch(), no_autocast():
         steps = [record_at(make, arguments, point) for point in fitter.points]
+        forms = forms_of(make, arguments, fitter, work_of(steps[0][0]))
+        masks = masks_of(make, arguments, fitter.points[0], steps[0][1].masks.found)
     merged = merge_networks([recording for recording, _ in steps], fitter)
+    for network in (merged, *forms):
+        state_masks(network.get("calls", []) + network["ops"], masks)
     if not merged["ops"]:
         raise CannotRecord("program: found a step that launches nothing, expected operations on tensors of the default device")
-    optimizer = steps[0][1][0] if steps[0][1] else None
+    optimizer = next(iter(steps[0][1].optimizers), None)
     source = arguments.source or packages(make)
     return {
         "schema": "tandem.network/1",
@@ -99,9 +147,8 @@ def record(arguments):
         "precision": "fp32",
         "symbols": [{"name": name, "recorded": list(sizes[name][:2]),
                      "default": defaults[name] or DEFAULTS.get(name, sizes[name][0])} for name in sizes],
-        **{key: merged[key] for key in ("modules", "storages", "tensors")},
-        **({"calls": merged["calls"]} if merged["calls"] else {}),
-        "ops": merged["ops"],
+        **parts_of(merged),
+        **({"forms": forms} if forms else {}),
     }
 
 

@@ -13,11 +13,13 @@ from torch.utils._pytree import tree_leaves
 
 import cuda
 from conversions import Conversions
+from forms import Masks
 
 TYPES = {torch.float64: "fp64", torch.float32: "fp32", torch.float16: "fp16", torch.bfloat16: "bf16",
          torch.complex64: "complex64"}
 ACCUMULATE = "torch::autograd::AccumulateGrad"
 NO_CONTENT = ("aten::empty", "aten::new_empty")
+ATTENTION = ("aten::_scaled_dot_product_efficient_attention", "aten::_scaled_dot_product_attention_math")
 NO_KERNEL = ("prim::", "aten::resize_", "aten::set_", "aten::_sparse_coo_tensor", "aten::_coalesced_", "aten::_indices",
              "aten::_values", "aten::_nnz")
 
@@ -150,9 +152,11 @@ def keep_counters_on_host(optimizer):
 class Recorder(TorchDispatchMode):
     """Writes down every operation on the meta device that would launch a kernel."""
 
-    def __init__(self, modules, reads):
+    def __init__(self, modules, reads, half=None):
+        """`half`: the type of 16 bits that stands for FP32, if any does (forms.py)."""
         super().__init__()
-        self.modules, self.reads = modules, reads
+        self.modules, self.reads, self.half = modules, reads, half
+        self.masks = Masks()
         self.ops, self.tensors, self.storages = [], [], []
         self.values = {}       # what memory holds, by storage, type, sizes, strides, offset -> tensor
         # A weak reference keeps an address from being used twice. A strong one would change what autograd
@@ -173,7 +177,7 @@ class Recorder(TorchDispatchMode):
         handles = [optimizers.register_optimizer_step_pre_hook(self.begin_optimizer),
                    optimizers.register_optimizer_step_post_hook(self.end_optimizer)]
         try:
-            with Conversions(self.note_conversion), self:
+            with Conversions(self.note_conversion), self.masks, self:
                 yield
         finally:
             for handle in handles:
@@ -207,7 +211,9 @@ class Recorder(TorchDispatchMode):
         except (NotImplementedError, RuntimeError) as error:
             raise reason(name, tree_leaves((args, kwargs)), error) from error
         where = self.context(tree_leaves((args, kwargs)))
-        if name.startswith(NO_CONTENT):
+        if self.half and name == "aten::_to_copy" and self.is_between_types(args[0], out):
+            self.convert(where, args[0], out)
+        elif name.startswith(NO_CONTENT):
             self.fresh.update(self.key(t)[0] for t in tree_leaves(out) if t.is_meta)
         elif self.launches(function, args, kwargs, out):
             self.note(function, args, kwargs, out, where)
@@ -243,13 +249,28 @@ class Recorder(TorchDispatchMode):
 
     # What a tensor of the program is in the file.
 
+    def recorded_type(self, dtype):
+        return torch.float32 if dtype is not None and dtype == self.half else dtype
+
+    def is_between_types(self, source, result):
+        return (source.is_meta and result.is_meta and source.dtype != result.dtype
+                and self.recorded_type(source.dtype) == self.recorded_type(result.dtype) == torch.float32)
+
+    def convert(self, where, source, result):
+        """Between 16 bits and FP32: what is recorded has one type, so the result is what is converted."""
+        with torch._C._DisableTorchDispatch():
+            if where["phase"] == "forward":
+                self.emit(where, "aten::to", [source, torch.float32, False, False, None], [])
+            self.use(source)
+            self.share(result, source)
+
     def key(self, tensor):
         storage = tensor.untyped_storage()
         if storage._cdata not in self.storage_ids:
             self.storage_ids[storage._cdata] = self.storage_count, StorageWeakRef(storage)
             self.storage_count += 1
         number = self.storage_ids[storage._cdata][0]
-        return number, tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.storage_offset()
+        return number, self.recorded_type(tensor.dtype), tuple(tensor.shape), tensor.stride(), tensor.storage_offset()
 
     def define(self, tensor):
         """A new tensor of the file: the memory has new content."""
@@ -258,7 +279,7 @@ class Recorder(TorchDispatchMode):
         if tensor.dtype in (torch.complex128, torch.complex32):
             raise CannotRecord(f"found a tensor of {tensor.dtype} at {user_line()}, expected real numbers or complex64: networks "
                                "hold no others")
-        if tensor.dtype in (torch.float16, torch.bfloat16):
+        if self.recorded_type(tensor.dtype) in (torch.float16, torch.bfloat16):
             raise CannotRecord(f"found a tensor of {tensor.dtype} at {user_line()}, expected FP32: networks are recorded in it, "
                                "and tandem run --precision predicts the others")
         key = self.key(tensor)
@@ -292,7 +313,7 @@ class Recorder(TorchDispatchMode):
             return str(value)
         if value is None or isinstance(value, (bool, int, float, str)):
             return value
-        return type_name(value) if isinstance(value, torch.dtype) else str(value)
+        return type_name(self.recorded_type(value)) if isinstance(value, torch.dtype) else str(value)
 
     # Rows.
 
@@ -335,7 +356,8 @@ class Recorder(TorchDispatchMode):
         self.storage_ids[storage._cdata] = self.key(owner)[0], StorageWeakRef(storage)
 
     def emit(self, where, name, args, out):
-        row = {"op": name, **where, **self.call_around(where), "args": [self.encode(a) for a in args]}
+        row = {"op": name, **where, **self.call_around(where), **self.asked_attention(name, where),
+               "args": [self.encode(a) for a in args]}
         row["out"] = [self.define(t) if isinstance(t, torch.Tensor) and t.is_meta else None for t in out]
         self.ops.append(row)
 
@@ -347,10 +369,16 @@ class Recorder(TorchDispatchMode):
         for call in cuda.CALLS:
             known = next((at for at, (seen, _) in enumerate(self.calls) if seen is call), None)
             if known is None:
-                self.calls.append([call, {"op": call[0], **inner, "args": [self.encode(a) for a in call[1]]}])
+                asked = self.asked_attention(call[0], where)
+                self.calls.append([call, {"op": call[0], **inner, **asked, "args": [self.encode(a) for a in call[1]]}])
                 known = len(self.calls) - 1
             inner = {"call": known}
         return inner
+
+    def asked_attention(self, name, where):
+        """The number of the call of attention that an operation belongs to."""
+        claimed = self.masks.claim() if name in ATTENTION and where["phase"] == "forward" else None
+        return {} if claimed is None else {"attention": claimed}
 
     def context(self, leaves):
         """Phase, module, autograd node and the sequence number that joins it to its forward operation."""

@@ -226,6 +226,56 @@ def no_autocast(batch=8):
     return under_autocast(batch, False)
 
 
+class Bounded(nn.Module):
+    """Holds what it makes in bounds where it is in FP16, as BART does, and goes through FP32 in any type."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(24, 40)
+
+    def forward(self, x):
+        x = self.first(x)
+        if x.dtype == torch.float16:
+            x = x.clamp(-60000, 60000)
+        return torch.tanh(x.float()).to(x.dtype)
+
+
+def bounded(batch=8):
+    return Program(Bounded(), (torch.randn(batch, 24),))
+
+
+class MaskedWhereCompiled(nn.Module):
+    """Makes a mask that masks nothing where it is compiled, as Transformers does."""
+
+    def forward(self, x):
+        mask = None
+        if torch.compiler.is_compiling():
+            mask = x.new_ones(len(x), 1, 16, 1, dtype=torch.bool).expand(-1, -1, -1, 16)
+        return F.scaled_dot_product_attention(x, x, x, mask)
+
+
+def masked_where_compiled(batch=8):
+    return Program(MaskedWhereCompiled(), (torch.randn(batch, 2, 16, 8),))
+
+
+def masked_by_columns(batch=8):
+    """Scores of places whose columns lie apart, as T5 has them."""
+    x, places = torch.zeros(batch, 2, 16, 8), torch.zeros(16, 16, 2)
+
+    def step():
+        F.scaled_dot_product_attention(x, x, x, places.permute(2, 0, 1)[None])
+    return step
+
+
+def turned_rows(batch=8):
+    x = torch.zeros(batch, 24, 16).transpose(1, 2)
+
+    def step():
+        F.layer_norm(x, (24,))
+        torch.isinf(x)
+    return step
+
+
 def half_weights(batch=8):
     model, x = Perceptron().half(), torch.randn(batch, 24).half()
     return lambda: model(x)
@@ -445,6 +495,34 @@ class Recordings(unittest.TestCase):
         row = network["ops"][0]
         self.assertEqual((row["args"][1:], row["out"]), (["fp32", False, False, None], []))
         self.assertEqual(network["tensors"][row["args"][0]["t"]][1], ["batch", 24])
+
+    def test_forms_of_models_in_16_bits(self):
+        network = self.network("bounded", "--task", "infer")
+        self.assertEqual(self.names(network), ["aten::addmm", "aten::to", "aten::tanh", "aten::to"])
+        form, = network["forms"]  # in BF16 it does what it does in FP32
+        self.assertEqual(form["type"], "fp16")
+        self.assertEqual(self.names(form), ["aten::addmm", "aten::clamp", "aten::to", "aten::tanh", "aten::to"])
+        self.assertEqual({tensor[0] for tensor in form["tensors"]}, {"fp32"})
+        bounds, full = form["ops"][1], form["ops"][3]
+        self.assertEqual(full["args"], [{"t": bounds["out"][0]}])  # what is converted is what was bounded
+        self.assertNotIn("forms", self.network("perceptron"))
+
+    def test_masks_of_compiled_programs(self):
+        row, = self.network("masked_where_compiled", "--task", "infer")["ops"]
+        self.assertEqual((row["args"][3], row["masked"]), (None, "column"))
+        masks = [r.get("masked") for r in self.network("attention")["ops"] if r["op"].endswith("efficient_attention")]
+        self.assertEqual(masks, ["none"])
+
+    def test_masks_whose_columns_lie_apart(self):
+        network = self.network("masked_by_columns")
+        self.assertEqual([call["op"] for call in network["calls"]], ["aten::_scaled_dot_product_attention_math"])
+        inside = [row["op"] for row in network["ops"] if "call" in row]
+        softmax = inside.index("aten::_softmax")
+        self.assertEqual(inside[softmax + 1:softmax + 5], ["aten::isneginf", "aten::all", "aten::scalar_tensor", "aten::where"])
+
+    def test_operations_that_cuda_makes_of_others(self):
+        names = self.names(self.network("turned_rows"))
+        self.assertEqual(names[-4:], ["aten::clone", "aten::native_layer_norm", "aten::abs", "aten::eq"])
 
     def test_a_step_of_a_perceptron(self):
         network = self.network("perceptron")

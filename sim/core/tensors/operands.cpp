@@ -83,6 +83,7 @@ std::size_t hash_of(const Operands& operands) {
     std::visit(hash, argument);
   }
   hash.mix(operands.argument_count);
+  hash.mix(static_cast<std::uint64_t>(operands.compiled_mask));
   return hash.value();
 }
 

@@ -32,12 +32,17 @@ using Argument = std::variant<std::monostate, bool, std::int64_t, double, std::v
 /// The whole numbers of an argument, one or a list; other values have none.
 std::span<const std::int64_t> integers_of(const Argument& argument);
 
+/// The mask that a compiler finds an operation of attention called with, where the program makes
+/// it only then. column: one that masks nothing, a single column that is expanded.
+enum class CompiledMask : std::uint8_t { not_known, none, column, whole };
+
 struct Operands {
   OpTensors tensors;
   std::vector<Argument> arguments;     // by position; empty: none recorded
   bool has_shapes = false;             // shapes were recorded, be there no tensor among them
   std::uint16_t argument_count = 0;    // tensors and others; 0: not recorded
   std::vector<TensorShape> made = {};  // results, in order; empty: not known (traces)
+  CompiledMask compiled_mask = CompiledMask::not_known;
   /// The argument at `position`; none if it was not recorded.
   const Argument& argument(std::size_t position) const;
   friend bool operator==(const Operands&, const Operands&) = default;

@@ -247,6 +247,31 @@ TEST(Network, CopiesWhatItsProgramAsksForInFp32) {
   EXPECT_EQ(kernels_of(asks_for_fp32, "bf16w"), 5);
 }
 
+/// The small network, which applies a second function in FP16.
+std::string with_form() {
+  std::string text = small_network();
+  const std::string parts = text.substr(text.find("\"modules\""));
+  std::string form = parts.substr(0, parts.rfind(']'));
+  form +=
+      R"(, {"op": "aten::tanh", "phase": "forward", "module": 0, "args": [{"t": 5}], "out": [5]}])";
+  return text.insert(text.rfind('}'), R"(, "forms": [{"type": "fp16", )" + form + "}]");
+}
+
+// Product and activation; in FP16 one more, in BF16 what FP32 does.
+TEST(Network, DoesOtherWorkInATypeThatItsProgramLooksAt) {
+  const test::NetworkFile file(with_form());
+  const auto kernels = [&](const char* precision) {
+    ReplayOptions options = shipped_constants();
+    options.what_ifs.set("precision", precision);
+    NetworkRequest request = on_gpu(file, "h200_sxm");
+    request.whole_type = whole_type(options.what_ifs);
+    return run_network(request, options).prediction.result.step.kernels;
+  };
+  EXPECT_EQ(kernels("fp16w"), 3);
+  EXPECT_EQ(kernels("bf16w"), 2);
+  EXPECT_EQ(kernels("fp32"), 2);
+}
+
 std::string product_that_applies(const std::string& gelu) {
   return R"([{"op": "aten::_addmm_activation", "phase": "forward", "module": 0,
      "args": [{"t": 2}, {"t": 0}, {"t": 3}, 1, 1, )" +
