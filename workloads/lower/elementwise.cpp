@@ -72,7 +72,6 @@ Walk walk_of(const Context& c) {
     w.bytes += bytes_of(t);
     w.scattered += scattered_bytes(t, *result, first);
     ++w.tensors;
-    if (t.elements() == 1 && t.rank == 0 && w.elements > 1) return;  // a number
     if (!same_places(t, *result)) w.contiguous = false;
     if (element_bytes(t.type) != element_bytes(result->type)) w.one_type = false;
   };

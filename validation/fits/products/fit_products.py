@@ -112,11 +112,6 @@ def main():
     scored = every + [p for p in traced if p not in known]
     for source in sorted({p.source for p in scored}):
         report(source, [p for p in scored if p.source == source and alignment(p) == 8], c)
-    for name, wanted in (("half_even_ratio", 2), ("half_odd_ratio", 1)):
-        slower = [(p.us - rest) / tiles for p in every if alignment(p) == wanted and p.batch == 1 and p.us > 8
-                  for tiles, rest in [parts(p, c)]]
-        print(name, f"{statistics.median(slower):.2f} of {len(slower)}, quartiles",
-              " ".join(f"{q:.2f}" for q in statistics.quantiles(slower)))
 
 
 if __name__ == "__main__":

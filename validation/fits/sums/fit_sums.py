@@ -19,7 +19,7 @@ import traces
 
 SUMS = {"aten::sum", "aten::mean"}
 BYTES = {"float": 4, "c10::Half": 2, "c10::BFloat16": 2, "double": 8}
-SMS, THREADS, START_US, WAVE_US, SHARE_US, PART_US = 132, 2048, 2.0, 1.5, 3.5, 0.05
+SMS, THREADS, START_US, WAVE_US, SHARE_US, STEP_US = 132, 2048, 2.0, 1.5, 2.0, 0.3
 DRAM, L2 = {"h200": 4.8e6 * 0.9, "h100": 3.35e6 * 0.9}, 5.5e6  # bytes a microsecond
 MOST_IN_L2 = 40e6
 VALUES_US = (0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.065, 0.08, 0.1, 0.13, 0.16, 0.2)
@@ -52,7 +52,8 @@ def cut(results, inputs, form):
     blocks, resident, parts = divided(results // width, a_block), SMS * (THREADS // (along * rows)), 1
     if shares and values >= 256 and blocks <= resident:
         parts = max(min(divided(resident, blocks), divided(values, 16)), divided(values, 256))
-    return blocks, parts, divided(values, parts), divided(blocks * parts, resident)
+    adders = rows * (along if fastest else 1)  # threads of the block that adds up the parts of a result
+    return blocks, parts, divided(values, parts), divided(blocks * parts, resident), divided(parts, adders)
 
 
 def sums_of(path):
@@ -87,9 +88,9 @@ def sums_of(path):
 
 
 def time_us(row, value_us):
-    _, size, (_, parts, values, waves), gpu, _ = row
+    _, size, (_, parts, values, waves, steps), gpu, _ = row
     moved = size / (DRAM[gpu] if size > MOST_IN_L2 else L2)
-    return START_US + moved + waves * (WAVE_US + value_us * values) + (SHARE_US + PART_US * parts if parts > 1 else 0)
+    return START_US + moved + waves * (WAVE_US + value_us * values) + (SHARE_US + STEP_US * steps if parts > 1 else 0)
 
 
 def main(paths):

@@ -42,6 +42,7 @@ SumGrid sum_grid(const SumSizes& s, const GpuArch& gpu) {
   g.blocks = ceil_div(s.results / g.width, results_a_block);
   if (block_shares) g.parts = blocks_sharing_result(inputs, g.blocks, resident_blocks(gpu, g));
   g.values = ceil_div(inputs, g.parts);
+  g.adders = g.threads_y * (fastest ? g.threads_x : 1);
   return g;
 }
 
@@ -54,7 +55,8 @@ std::vector<Field<SumPace>> sum_pace_fields() {
       field("sum_piece_value_us", "us", "the same of a channel of all images", &P::piece_value_us),
       field("sum_column_value_us", "us", "the same of a column", &P::column_value_us),
       field("sum_share_us", "us", "blocks that share a result, once", &P::share_us),
-      field("sum_part_us", "us", "and for each of them", &P::part_us)};
+      field("sum_step_us", "us", "and for each step in which threads add what these left",
+            &P::step_us)};
 }
 
 namespace {
@@ -73,7 +75,8 @@ double value_us(const SumPace& pace, SumForm form) {
 double sum_waiting_us(const GpuArch& gpu, const SumPace& pace, const SumGrid& g) {
   const auto waves = static_cast<double>(ceil_div(g.blocks * g.parts, resident_blocks(gpu, g)));
   double us = waves * (pace.wave_us + value_us(pace, g.form) * static_cast<double>(g.values));
-  if (g.parts > 1) us += pace.share_us + pace.part_us * static_cast<double>(g.parts);
+  const auto steps = static_cast<double>(ceil_div(g.parts, g.adders));
+  if (g.parts > 1) us += pace.share_us + pace.step_us * steps;
   return us;
 }
 

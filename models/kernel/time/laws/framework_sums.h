@@ -28,6 +28,7 @@ struct SumGrid {
   std::int64_t threads_x = 1, threads_y = 1;
   std::int64_t blocks = 1;
   std::int64_t parts = 1;   // blocks that share a result
+  std::int64_t adders = 1;  // threads of a block that share a result
   std::int64_t values = 1;  // that a thread adds up
   int width = 1;            // neighbouring results of a thread
   SumForm form = SumForm::rows;
@@ -45,12 +46,13 @@ struct SumPace {
   double piece_value_us = 0;
   double column_value_us = 0;
   double share_us = 0;
-  double part_us = 0;
+  double step_us = 0;
 };
 std::vector<Field<SumPace>> sum_pace_fields();
 
 /// Threads wait for each of their loads, waves of blocks for each other; the block that finishes
-/// last adds up what the others of a result left in memory.
+/// last adds up what the others of a result left in memory, as many at once as it has threads for
+/// the result.
 double sum_waiting_us(const GpuArch& gpu, const SumPace& pace, const SumGrid& grid);
 
 }  // namespace tandem

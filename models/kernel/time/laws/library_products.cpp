@@ -61,42 +61,54 @@ struct ProductTile {
   double m, n;
 };
 
+/// What tiles take beside the multiplications of the fastest instructions.
+struct TilePace {
+  double ratio = 1;  // multiple of these
+  double load = 0;   // multiplications for each row and column of a tile
+  double start_k = 0;
+};
+
+TilePace tile_pace(const HalfProducts& products, const GemmShape& s) {
+  const auto aligned = [&](double bytes) {
+    return rows_of_all(s, [&](std::int64_t n) { return aligned_rows(n, s.type, bytes); });
+  };
+  const UnalignedProducts& older = products.unaligned;
+  if (aligned(16)) return {1, 0, products.start_k};
+  return aligned(4) ? TilePace{older.even_ratio, older.even_load, older.start_k}
+                    : TilePace{older.odd_ratio, older.odd_load, older.start_k};
+}
+
 /// A tile of that many rows and columns, k split into parts, whose sums another kernel adds up.
 double half_product_us(const GpuArch& gpu, const HalfProducts& products, const GemmShape& s,
-                       ProductTile tile, int split, double slower) {
+                       ProductTile tile, int split, const TilePace& pace) {
   const double m = double(s.m), n = double(s.n), k = double(s.k), batch = double(s.batch);
   const double blocks = std::ceil(m / tile.m) * std::ceil(n / tile.n) * batch * split;
   const double waves = std::ceil(blocks / gpu.sm_count);
-  const double cycles =
-      waves * tile.m * tile.n * (k / split + products.start_k) / gpu.tensor_fp16_fma_per_clk;
+  const double step = pace.ratio * tile.m * tile.n + pace.load * (tile.m + tile.n);
+  const double cycles = waves * step * (k / split + pace.start_k) / gpu.tensor_fp16_fma_per_clk;
   const double bytes = 2 * batch * (m * k + n * k + m * n);
   const double parts = split > 1 ? 4 * batch * m * n * (split + 1) : 0;
-  return products.floor_us + (split > 1 ? products.split_us : 0) +
-         slower * cycles / gpu.boost_clock_mhz + dram_us(gpu, bytes + parts, products.dram_share);
+  return products.floor_us + (split > 1 ? products.split_us : 0) + cycles / gpu.boost_clock_mhz +
+         dram_us(gpu, bytes + parts, products.dram_share);
 }
 
 /// The library's choice is the fastest of what it has.
 double half_product_us(const GpuArch& gpu, const HalfProducts& products, const GemmShape& s) {
-  constexpr ProductTile tiles[] = {{256, 128}, {128, 256}, {192, 192}, {128, 192}, {128, 128},
-                                   {64, 256},  {256, 64},  {128, 64},  {64, 128},  {64, 64}};
+  constexpr ProductTile tiles[] = {{256, 128}, {128, 256}, {192, 192}, {128, 192},
+                                   {128, 128}, {64, 256},  {256, 64},  {128, 64},
+                                   {64, 128},  {64, 64},   {32, 32}};
   constexpr int splits[] = {1, 2, 4, few_parts, 16, 32, 64, most_parts};
-  const auto aligned = [&](double bytes) {
-    return rows_of_all(s, [&](std::int64_t n) { return aligned_rows(n, s.type, bytes); });
-  };
-  // Rows that the copy engine cannot address run on older instructions. Small batched products are
-  // bound by their batch: all of their time is longer, not that of their tiles.
-  const bool fast = aligned(16);
-  const double slower = s.batch > 1 || fast ? 1
-                        : aligned(4)        ? products.even_ratio
-                                            : products.odd_ratio;
+  const TilePace pace = tile_pace(products, s);
+  const double smallest = pace.load > 0 ? 32 : 64;  // side of a tile of the fastest instructions
   double best = std::numeric_limits<double>::infinity();
   for (const ProductTile& tile : tiles) {
     for (const int split : splits) {
+      if (tile.m < smallest) break;
       if (split > 1 && !may_split(s.k, split)) break;
-      best = std::min(best, half_product_us(gpu, products, s, tile, split, slower));
+      best = std::min(best, half_product_us(gpu, products, s, tile, split, pace));
     }
   }
-  return s.batch > 1 && !fast ? products.batch_ratio * best : best;
+  return best;
 }
 
 double tensor_ratio(const GpuArch& gpu, const LibraryProducts& products, const GemmShape& shape) {
@@ -109,21 +121,32 @@ double tensor_ratio(const GpuArch& gpu, const LibraryProducts& products, const G
 
 }  // namespace
 
+std::vector<Field<UnalignedProducts>> unaligned_products_fields() {
+  using P = UnalignedProducts;
+  return {field("half_even_ratio", "ratio",
+                "time of multiplications over that of the fastest instructions, where rows are "
+                "multiples of 4 bytes and not of 16",
+                &P::even_ratio),
+          field("half_odd_ratio", "ratio", "... and not of 4", &P::odd_ratio),
+          field("half_even_load", "FMA",
+                "what loading an element takes, in multiplications of the fastest instructions, "
+                "where rows are multiples of 4 bytes and not of 16",
+                &P::even_load),
+          field("half_odd_load", "FMA", "... and not of 4", &P::odd_load),
+          field("half_unaligned_start_k", "k", "start and end of such a tile, in steps of k",
+                &P::start_k)};
+}
+
 std::vector<Field<HalfProducts>> half_products_fields() {
   using P = HalfProducts;
-  return {
+  std::vector<Field<P>> fields{
       field("half_floor_us", "us", "start and end of a 16-bit product", &P::floor_us),
       field("half_start_k", "k", "start and end of a tile, in steps of k", &P::start_k),
       field("half_dram_share", "ratio",
             "operands and result over the DRAM's peak; above 1: what L2 holds", &P::dram_share),
-      field("half_split_us", "us", "a second kernel that adds up parts", &P::split_us),
-      field("half_even_ratio", "ratio", "slower where rows are no multiple of 16 bytes",
-            &P::even_ratio),
-      field("half_odd_ratio", "ratio", "... and not of 4", &P::odd_ratio),
-      field("half_batch_ratio", "ratio",
-            "time of many products with rows that are no multiple of 16 bytes over that of ones "
-            "with such",
-            &P::batch_ratio)};
+      field("half_split_us", "us", "a second kernel that adds up parts", &P::split_us)};
+  add_fields(fields, &P::unaligned, unaligned_products_fields());
+  return fields;
 }
 
 std::vector<Field<LibraryProducts>> library_products_fields() {

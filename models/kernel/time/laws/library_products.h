@@ -16,6 +16,16 @@ inline bool aligned_rows(std::int64_t elements, DataType type, double bytes) {
   return elements * element_bytes(type) % static_cast<std::int64_t>(bytes) == 0;
 }
 
+/// 16-bit products whose rows are no multiples of 16 bytes, which the copy engine of warp-group
+/// instructions cannot address: older instructions, a multiple slower than the fast ones, and loads
+/// of a few bytes, which count as multiplications for each row and column of a tile and step of k.
+/// Even: rows are multiples of 4 bytes. Fit: validation/fits/products/fit_unaligned.py.
+struct UnalignedProducts {
+  double even_ratio = 0, odd_ratio = 0;
+  double even_load = 0, odd_load = 0;
+  double start_k = 0;
+};
+
 /// 16-bit products by warp-group instructions: waves of tiles, each k steps and `start_k` more,
 /// then all operands and the result at a share of the DRAM's peak; they overlap no further.
 /// Documentation: library_products.cpp, fit: validation/fits/products.
@@ -24,8 +34,7 @@ struct HalfProducts {
   double start_k = 0;
   double dram_share = 0;
   double split_us = 0;
-  double even_ratio = 0, odd_ratio = 0;
-  double batch_ratio = 0;
+  UnalignedProducts unaligned;
 };
 std::vector<Field<HalfProducts>> half_products_fields();
 

@@ -205,8 +205,9 @@ TEST(FrameworkSums, AreCutAsTheFrameworkDoes) {
   }
 }
 
-// A wave of 2 us and 10 values of 0.5 us each in a column, 1 in a piece, 0.25 in a row; 3 + 4 x
-// 0.25 us for four blocks that share a result.
+// A wave of 2 us and 10 values of 0.5 us each in a column, 1 in a piece, 0.25 in a row; 3 us for
+// blocks that share a result, and 0.25 for each step in which the last one adds what 40 of them
+// left: by 16 threads in three steps, by 512 in one.
 TEST(FrameworkSums, WaitForWavesAndForEachOther) {
   const SumPace pace{2, 0.25, 1, 0.5, 3, 0.25};
   SumGrid g{.threads_x = 32, .threads_y = 16, .blocks = 10, .parts = 1, .values = 10};
@@ -215,8 +216,10 @@ TEST(FrameworkSums, WaitForWavesAndForEachOther) {
   EXPECT_DOUBLE_EQ(sum_waiting_us(gpu(), pace, g), 2 + 10);
   g.form = SumForm::columns;
   EXPECT_DOUBLE_EQ(sum_waiting_us(gpu(), pace, g), 2 + 5);
-  g.parts = 4;
-  EXPECT_DOUBLE_EQ(sum_waiting_us(gpu(), pace, g), 2 + 5 + 3 + 1);
+  g.blocks = 1, g.parts = 40, g.adders = 16;
+  EXPECT_DOUBLE_EQ(sum_waiting_us(gpu(), pace, g), 2 + 5 + 3 + 0.75);
+  g.adders = 512;
+  EXPECT_DOUBLE_EQ(sum_waiting_us(gpu(), pace, g), 2 + 5 + 3 + 0.25);
 }
 
 TEST(EmbeddingGradient, SortsManyTokens) {
