@@ -32,6 +32,7 @@ struct TransformReport {
   std::vector<ReportValue> values;
   std::vector<ReportList> lists;
   double expected_error = 0;  // relative, of the GPU time
+  double may_add = 0;         // relative, to the GPU time: what nothing tells whether it is there
 };
 
 /// The report of what-if `name`, or null if it was not asked for.

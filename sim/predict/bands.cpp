@@ -196,6 +196,7 @@ LogBand what_if_band(const BandConstants& constants, const std::vector<Transform
     const Factors& times = constants.of(report.name);
     out.low = -std::hypot(out.low, times.low * report.expected_error);
     out.high = std::hypot(out.high, times.high * report.expected_error);
+    out.high += std::log1p(report.may_add);
   }
   return out;
 }

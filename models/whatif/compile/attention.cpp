@@ -148,6 +148,33 @@ struct ProductBytes {
   bool drops_out, half;
 };
 
+AttentionPath path_of(CompiledMask mask) {
+  if (mask == CompiledMask::column) return AttentionPath::math;
+  return mask == CompiledMask::whole ? AttentionPath::masked : AttentionPath::keep;
+}
+
+/// What the program asks attention for.
+struct AskedAttention {
+  const FlowOp* forward = nullptr;
+  bool scaled = false, masked = false, causal = false;
+  CompiledMask compiled = CompiledMask::not_known;
+};
+
+AskedAttention asked_of(const Trace& trace, const Dataflow& flow, const FlowOp& op) {
+  AskedAttention out;
+  out.forward = forward_attention(flow, op);
+  if (out.forward == nullptr) return out;
+  const std::uint32_t row = attention_call(trace, flow, *out.forward);
+  const Operands& call = operands_of(trace, row);
+  const OpArguments& at = op_row(text_of(trace, trace.ops.name[row])).arguments;
+  const Argument& scale = call.argument(at.at(ArgumentName::scale));
+  out.scaled = std::holds_alternative<double>(scale) || std::holds_alternative<std::int64_t>(scale);
+  out.masked = call.tensors.at(at.at(ArgumentName::mask)) != nullptr;
+  out.causal = call.argument(at.at(ArgumentName::causal)) == Argument(true);
+  out.compiled = call.compiled_mask;
+  return out;
+}
+
 std::vector<ExtraKernel> attention_by_products(const KernelContext& context,
                                                const AttentionStyle& style, const FlowOp& op) {
   const OpTensors& in = operands_of(context.step.trace, op.op).tensors;
@@ -201,19 +228,20 @@ AttentionStyle attention_style(const Step& step, const Dataflow& flow) {
 
 AttentionPath attention_path(const Trace& trace, const Dataflow& flow, const AttentionStyle& style,
                              const FlowOp& op) {
-  const FlowOp* forward = forward_attention(flow, op);
-  if (forward == nullptr || !style.tokens || attends_to_signals(flow, style, *forward)) {
-    return AttentionPath::keep;
-  }
-  const std::uint32_t row = attention_call(trace, flow, *forward);
-  const Operands& call = operands_of(trace, row);
-  const OpArguments& at = op_row(text_of(trace, trace.ops.name[row])).arguments;
-  const Argument& scale = call.argument(at.at(ArgumentName::scale));
-  const bool scaled =
-      std::holds_alternative<double>(scale) || std::holds_alternative<std::int64_t>(scale);
-  if (!scaled || call.tensors.at(at.at(ArgumentName::mask)) != nullptr) return AttentionPath::keep;
-  return call.argument(at.at(ArgumentName::causal)) == Argument(true) ? AttentionPath::masked
-                                                                      : AttentionPath::math;
+  const AskedAttention asked = asked_of(trace, flow, op);
+  if (asked.forward == nullptr || asked.masked) return AttentionPath::keep;
+  if (asked.compiled != CompiledMask::not_known) return path_of(asked.compiled);
+  const bool text = style.tokens && !attends_to_signals(flow, style, *asked.forward);
+  if (!text || !asked.scaled) return AttentionPath::keep;
+  return asked.causal ? AttentionPath::masked : AttentionPath::math;
+}
+
+bool mask_is_untold(const Trace& trace, const Dataflow& flow, const AttentionStyle& style,
+                    const FlowOp& op) {
+  const AskedAttention asked = asked_of(trace, flow, op);
+  if (asked.forward == nullptr || asked.masked || asked.causal || !asked.scaled) return false;
+  if (asked.compiled != CompiledMask::not_known) return false;
+  return !style.tokens || attends_to_signals(flow, style, *asked.forward);
 }
 
 AttentionPath attention_path(const Trace& trace, const Dataflow& flow, const AttentionStyle& style,

@@ -63,6 +63,12 @@ AttentionPath attention_path(const Trace& trace, const Dataflow& flow, const Att
 AttentionPath attention_path(const Trace& trace, const Dataflow& flow, const AttentionStyle& style,
                              const FlowOp& op, AttentionPath asked);
 
+/// Whether nothing tells that way: images and sound have no padding, yet some encoders of
+/// Transformers make a mask once they are compiled (ViT, DeiT, AST), where others do not (CLIP,
+/// DINOv2); a network that was recorded says which (CompiledMask).
+bool mask_is_untold(const Trace& trace, const Dataflow& flow, const AttentionStyle& style,
+                    const FlowOp& op);
+
 /// The ways of one operation: times in us; the kernels of the last one, none if its shapes are not
 /// known; the work whose kernel reads the mask, and its time then.
 struct AttentionWays {

@@ -64,6 +64,8 @@ struct JitReport {
   /// products of its own; the way that most of it is predicted to go.
   double attention_keep_us = 0, attention_masked_us = 0, attention_math_us = 0;
   AttentionPath attention = AttentionPath::keep;
+  /// That products would add to attention of which nothing tells whether a compiled program masks.
+  double untold_us = 0;
   double unknown_share = 0;  // of the GPU time, in operations of the model without shapes
   double expected_error = 0;
 };

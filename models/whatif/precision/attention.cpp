@@ -37,6 +37,29 @@ void drop_mending(TypedStep& s, std::uint32_t attention, std::vector<bool>& hand
   }
 }
 
+/// Whether what comes behind the kernels of attention copies the result anyway, in either layout.
+bool is_copied(const TypedStep& s, std::uint32_t attention, std::int64_t elements) {
+  std::uint32_t next = attention + 1;
+  const auto& ops = s.flow.ops;
+  while (next < ops.size() && ops[next].root == ops[attention].root) ++next;
+  if (next == ops.size() || ops[next].kind != OpKind::cast || ops[next].output_count == 0)
+    return false;
+  return s.flow.tensors[s.flow.outputs_of(ops[next])[0]].elements == elements;
+}
+
+void copy_turned_result(TypedStep& s, const std::vector<std::uint32_t>& works,
+                        std::uint32_t index) {
+  const FlowOp& op = s.flow.ops[index];
+  const std::int64_t elements = turned_result(s.edit.step().trace, op);
+  if (elements == 0 || is_copied(s, index, elements)) return;
+  const double us = turned_us(s.c, double(elements), s.c.law.turned_lane_cycles);
+  NewKernel copy = s.new_kernel(
+      op, s.main_work(works), s.c.names.kernel(LibraryUse::ordered_copy, s.change.ops[index]), us);
+  copy.op.clear();
+  copy.geometry = pointwise_geometry(double(elements));
+  s.edit.insert_after(works.back(), std::move(copy));
+}
+
 /// Of fused attention in FP32: a block for 64 queries of a head (PyTorch, memory-efficient
 /// attention; it does not loop over tiles as the kernels of 16 bits do).
 LaunchGeometry tiles_of_queries(const AttentionShape& shape) {
@@ -313,8 +336,10 @@ std::vector<bool> retype_attention(TypedStep& s) {
       continue;
     }
     retype_group(s, group.works, group.op);
-    if (is_half(s.change.ops[group.op]) && !is_half(s.change.old_ops[group.op]))
+    if (is_half(s.change.ops[group.op]) && !is_half(s.change.old_ops[group.op])) {
       drop_mending(s, group.op, handled);
+      copy_turned_result(s, group.works, group.op);
+    }
   }
   return handled;
 }

@@ -9,6 +9,10 @@
 #include "sim/core/tensors/data_type.h"
 
 namespace tandem {
+double turned_us(const RetimeContext& c, double elements, double lane_cycles) {
+  return c.law.turned_floor_us + lane_us(c.gpu, elements * lane_cycles);
+}
+
 double cast_us(const RetimeContext& c, std::int64_t elements, DataType from, DataType to) {
   const double bytes = static_cast<double>(elements) * (element_bytes(from) + element_bytes(to));
   return streamed_us(c.gpu, is_half(to) ? c.law.cast_down : c.law.cast_up, bytes);

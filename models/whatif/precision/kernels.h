@@ -23,6 +23,9 @@ struct RetimeContext {
   const MeasuredLayers& layers;
 };
 
+/// Time of a framework kernel that finds the place of each element by itself.
+double turned_us(const RetimeContext& c, double elements, double lane_cycles);
+
 double cast_us(const RetimeContext& c, std::int64_t elements, DataType from, DataType to);
 
 /// A matrix product; time 0 if the operands do not tell. `type` may be tf32. `padded`: a compiler

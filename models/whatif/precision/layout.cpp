@@ -18,17 +18,26 @@ Strides contiguous(const TensorShape& shape) {
   return out;
 }
 
-bool same_type_copy(const Dataflow& flow, const FlowOp& op, const OpTensors& copy) {
-  if (op.kind != OpKind::cast) return false;
-  const TensorShape* to = copy.at(0);
-  const TensorShape* from = copy.at(1);
-  return to != nullptr && from != nullptr && to->type == from->type && !flow.works_of(op).empty();
+struct Copied {
+  const TensorShape *from = nullptr, *to = nullptr;
+};
+
+/// aten::copy_ (to, from), or aten::clone (from), whose result networks state.
+Copied copied_by(const Operands& operands) {
+  const OpTensors& tensors = operands.tensors;
+  if (tensors.at(1) != nullptr) return {tensors.at(1), tensors.at(0)};
+  return {tensors.at(0), operands.made.empty() ? nullptr : &operands.made[0]};
+}
+
+bool same_type_copy(const Dataflow& flow, const FlowOp& op, const Copied& copy) {
+  if (op.kind != OpKind::cast || copy.to == nullptr || copy.from == nullptr) return false;
+  return copy.to->type == copy.from->type && !flow.works_of(op).empty();
 }
 
 /// A copy of the result, its dimensions exchanged, to where a result laid out as the query lies
 /// already.
-bool copies_to_query_layout(const OpTensors& copy, const TensorShape& query) {
-  const TensorShape &to = *copy.at(0), &from = *copy.at(1);
+bool copies_to_query_layout(const Copied& copy, const TensorShape& query) {
+  const TensorShape &to = *copy.to, &from = *copy.from;
   if (from.rank != 4 || to.rank != 4 || !states_strides(from) || !states_strides(to)) return false;
   const Strides native = contiguous(query);
   for (std::size_t i = 0; i < 4; ++i) {
@@ -43,6 +52,13 @@ bool copies_to_query_layout(const OpTensors& copy, const TensorShape& query) {
 }
 
 }  // namespace
+
+std::int64_t turned_result(const Trace& trace, const FlowOp& attention) {
+  const TensorShape* query = operands_of(trace, attention.op).tensors.at(0);
+  if (attention.kind != OpKind::attention || query == nullptr || query->rank != 4) return 0;
+  const bool apart = query->dims[1] > 1 && query->dims[2] > 1;  // heads, queries
+  return apart && states_strides(*query) && is_contiguous(*query) ? query->elements() : 0;
+}
 
 std::vector<std::uint32_t> mending_copies(const Trace& trace, const Dataflow& flow,
                                           std::uint32_t index) {
@@ -59,8 +75,8 @@ std::vector<std::uint32_t> mending_copies(const Trace& trace, const Dataflow& fl
   while (next < flow.ops.size() && flow.ops[next].root == attention.root) ++next;
   for (; next < flow.ops.size(); ++next) {
     const FlowOp& op = flow.ops[next];
-    const OpTensors& copy = operands_of(trace, op.op).tensors;
-    if (!same_type_copy(flow, op, copy) || copy.at(1)->elements() != query->elements()) break;
+    const Copied copy = copied_by(operands_of(trace, op.op));
+    if (!same_type_copy(flow, op, copy) || copy.from->elements() != query->elements()) break;
     // Gradients of queries, keys and values pass through views, and views that do not fit copy.
     if (!backward && !copies_to_query_layout(copy, *query)) break;
     out.push_back(next);

@@ -43,11 +43,6 @@ double applied_us(const RetimeContext& c, double elements) {
   return lane_us(c.gpu, elements * c.law.applied_lane_cycles);
 }
 
-/// Time of a framework kernel that finds the place of each element by itself.
-double turned_us(const RetimeContext& c, double elements, double lane_cycles) {
-  return c.law.turned_floor_us + lane_us(c.gpu, elements * lane_cycles);
-}
-
 /// The operations around the product of one layer in pieces, which vanish in one call.
 struct Pieces {
   std::uint32_t input_copy = no_row, bias = no_row, copy = no_row;
@@ -175,6 +170,65 @@ class Joined {
   std::vector<bool> removed_;
 };
 
+/// A kernel of the framework that reads so many operands of `elements`.
+NewKernel framework_kernel(const TypedStep& s, LibraryUse use, std::string_view name,
+                           std::int64_t elements, int reads, DataType type) {
+  Operands operands;
+  operands.has_shapes = true;
+  TensorShape shape;
+  shape.rank = 1, shape.dims[0] = elements, shape.type = type;
+  for (int i = 0; i <= reads; ++i) operands.tensors.add(operands.argument_count++, shape);
+  const double us = turned_us(s.c, double(elements), s.c.law.turned_lane_cycles);
+  NewKernel k = s.new_kernel(name, operands, s.c.names.kernel(use, type), us);
+  k.geometry = pointwise_geometry(double(elements));
+  k.host_us = s.host.us(s.c.law.turned_host_ratio);
+  return k;
+}
+
+void lie_in(TensorMemory memory, NewKernel& k) {
+  for (TensorShape& shape : k.operands.tensors.shapes) shape.memory = memory;
+}
+
+NewKernel ordered_copy(const TypedStep& s, std::int64_t elements, DataType type,
+                       TensorMemory memory) {
+  NewKernel k = framework_kernel(s, LibraryUse::ordered_copy, "aten::copy_", elements, 1, type);
+  lie_in(memory, k);
+  return k;
+}
+
+/// The memory of what the operation makes, where the step says so.
+TensorMemory made_by(const TypedStep& s, const FlowOp& op) {
+  if (op.output_count == 0) return {};
+  return s.flow.tensors[s.flow.outputs_of(op)[0]].memory;
+}
+
+/// A piece of attention by products, which layers whose weights are asked for have: what also adds
+/// the bias and turns the operands in one call scales the queries alone, weights are made in FP32
+/// and copied, and their mean over heads divides itself.
+void take_weighed_apart(TypedStep& s, std::uint32_t i) {
+  const FlowOp& op = s.flow.ops[i];
+  const DataType type = s.change.ops[i];
+  const auto works = s.flow.works_of(op);
+  const std::uint32_t main = s.main_work(works);
+  if (op.kind == OpKind::pointwise && op.row->layer == Layer::attention) {
+    constexpr double queries_keys_values = 3;
+    const double read =
+        op.input_count > 0 ? double(s.flow.elements_of(s.flow.inputs_of(op)[0])) : 0;
+    const double bytes = 2 * read / queries_keys_values * element_bytes(type);
+    s.set_time(main, streamed_us(s.c.gpu, s.c.law.cast_down, bytes));
+  } else if (op.kind == OpKind::pointwise) {
+    for (const std::uint32_t w : works) s.edit.drop(w, true);
+  } else if (op.kind == OpKind::softmax) {
+    s.set_time(main, s.us(main));  // as traced, whatever the type is
+    const auto made = std::llround(elements_made(s.flow, op));
+    NewKernel back = ordered_copy(s, made, type, made_by(s, op));
+    back.duration_us = cast_us(s.c, made, DataType::fp32, type);
+    s.edit.insert_after(works.back(), std::move(back));
+  } else if (op.kind == OpKind::reduction) {
+    s.set_time(main, s.us(main));
+  }
+}
+
 /// Makes one call pieces.
 class TakenApart {
  public:
@@ -196,6 +250,8 @@ class TakenApart {
         take_apart(i);
       } else if (op.kind == OpKind::matmul) {
         turn_results(op);
+      } else {
+        take_weighed_apart(s_, i);
       }
     }
     return layers;
@@ -209,33 +265,6 @@ class TakenApart {
   }
 
  private:
-  NewKernel kernel(LibraryUse use, std::string_view name, std::int64_t elements, int reads,
-                   DataType type) const {
-    Operands operands;
-    operands.has_shapes = true;
-    TensorShape shape;
-    shape.rank = 1, shape.dims[0] = elements, shape.type = type;
-    for (int i = 0; i <= reads; ++i) operands.tensors.add(operands.argument_count++, shape);
-    const double us = turned_us(s_.c, double(elements), s_.c.law.turned_lane_cycles);
-    NewKernel k = s_.new_kernel(name, operands, s_.c.names.kernel(use, type), us);
-    k.geometry = pointwise_geometry(double(elements));
-    k.host_us = s_.host.us(s_.c.law.turned_host_ratio);
-    return k;
-  }
-  NewKernel copy(std::int64_t elements, DataType type, TensorMemory memory) const {
-    NewKernel k = kernel(LibraryUse::ordered_copy, "aten::copy_", elements, 1, type);
-    lie_in(memory, k);
-    return k;
-  }
-  static void lie_in(TensorMemory memory, NewKernel& k) {
-    for (TensorShape& shape : k.operands.tensors.shapes) shape.memory = memory;
-  }
-  /// The memory of what the operation makes, where the step says so.
-  TensorMemory made_by(const FlowOp& op) const {
-    if (op.output_count == 0) return {};
-    return s_.flow.tensors[s_.flow.outputs_of(op)[0]].memory;
-  }
-
   /// The product that makes queries, keys and values.
   void take_apart(std::uint32_t i) {
     const FlowOp& op = s_.flow.ops[i];
@@ -245,11 +274,11 @@ class TakenApart {
     if (!product || works.empty()) return;
     const auto made = static_cast<std::int64_t>(elements_made(s_.flow, op));
     s_.edit.insert_before(works.front(),
-                          copy(product->left.elements(), type, product->left.memory));
-    NewKernel bias = kernel(LibraryUse::broadcast_add, "aten::add_", made, 2, type);
-    lie_in(made_by(op), bias);
+                          ordered_copy(s_, product->left.elements(), type, product->left.memory));
+    NewKernel bias = framework_kernel(s_, LibraryUse::broadcast_add, "aten::add_", made, 2, type);
+    lie_in(made_by(s_, op), bias);
     s_.edit.insert_after(works.back(), std::move(bias));
-    s_.edit.insert_after(works.back(), copy(made, type, made_by(op)));
+    s_.edit.insert_after(works.back(), ordered_copy(s_, made, type, made_by(s_, op)));
   }
 
   bool applies_in_block(const FlowOp& op) const { return op.row->is(activates) && in_block(op); }
@@ -265,9 +294,10 @@ class TakenApart {
     const bool relu = called.argument(op.row->arguments.at(ArgumentName::mode)) == Argument(false);
     const DataType type = s_.change.ops[i];
     const double elements = elements_made(s_.flow, op);
-    NewKernel k = kernel(relu ? LibraryUse::relu : LibraryUse::gelu,
+    NewKernel k =
+        framework_kernel(s_, relu ? LibraryUse::relu : LibraryUse::gelu,
                          relu ? "aten::relu" : "aten::gelu", std::llround(elements), 0, type);
-    lie_in(made_by(op), k);
+    lie_in(made_by(s_, op), k);
     if (replaces) k.operands.made = k.operands.tensors.shapes;
     k.duration_us = streamed_us(s_.c.gpu, s_.c.law.cast_down, 2 * elements * element_bytes(type));
     const auto works = s_.flow.works_of(op);
@@ -297,9 +327,9 @@ class TakenApart {
       sum(op, mixed, turned == &s_.flow.inputs_of(op).front() && !in_block(op));
     } else if (op.kind == OpKind::matmul || op.kind == OpKind::row_norm) {
       const DataType type = s_.read_type(i, turned->tensor);
-      s_.edit.insert_before(
-          s_.flow.works_of(op).front(),
-          copy(s_.flow.elements_of(*turned), type, s_.flow.tensors[turned->tensor].memory));
+      s_.edit.insert_before(s_.flow.works_of(op).front(),
+                            ordered_copy(s_, s_.flow.elements_of(*turned), type,
+                                         s_.flow.tensors[turned->tensor].memory));
     }
   }
 
@@ -321,7 +351,9 @@ class TakenApart {
 
 bool exchanges_calls(const Trace& trace, const Dataflow& flow, bool to_autocast) {
   const auto attends = [](const FlowOp& op) { return op.kind == OpKind::attention; };
-  if (flow.trains() || std::none_of(flow.ops.begin(), flow.ops.end(), attends)) return false;
+  if (flow.trains()) return false;
+  // Layers whose weights are asked for are products in one call, too.
+  if (!to_autocast && std::none_of(flow.ops.begin(), flow.ops.end(), attends)) return false;
   const OpFlag flag = to_autocast ? fast_path : splits_dimension;
   OpRows rows(trace);
   return std::any_of(trace.ops.name.begin(), trace.ops.name.end(),

@@ -75,7 +75,16 @@ std::uint32_t ProductAttention::root_of(const FlowOp& op) const {
   return root;
 }
 
-// Fused kernels read four dimensions. Heads that share keys read no mask in them; why those that
+/// Whether no fused kernel reads the mask, whatever the type is: its columns lie apart, as T5's
+/// scores of places do (aten/native/transformers/sdp_utils_cpp.h: last dimension contiguous).
+bool lies_apart(const TensorShape* mask) {
+  if (mask == nullptr || mask->rank == 0) return false;
+  const std::size_t last = mask->rank - std::size_t{1};
+  return mask->dims[last] > 1 && mask->strides[last] != 1 &&
+         mask->strides[0] + mask->strides[last] > 0;
+}
+
+// Fused kernels read four dimensions. Heads that share keys read no mask in them; why others that
 // share none were computed by products in FP32 no trace tells: they follow their layer.
 ProductAttention::Way ProductAttention::way_of(std::uint32_t root) const {
   constexpr std::uint8_t mask = 3;
@@ -84,7 +93,7 @@ ProductAttention::Way ProductAttention::way_of(std::uint32_t root) const {
   if (query == nullptr || key == nullptr || value == nullptr) return Way::none;
   if (query->rank != 4) return Way::full;
   const bool shared = key->rank == 4 && 0 < key->dims[1] && key->dims[1] < query->dims[1];
-  if (!shared) return Way::none;
+  if (!shared) return lies_apart(operands.at(mask)) ? Way::full : Way::none;
   return operands.at(mask) == nullptr && query->dims[3] <= fused_width_ ? Way::fused : Way::full;
 }
 

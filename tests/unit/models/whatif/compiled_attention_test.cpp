@@ -40,6 +40,37 @@ TEST(CompiledAttention, AttentionOverWholeTextsFallsBackToProducts) {
   EXPECT_GT(s.report.attention_math_us, s.report.attention_keep_us);
 }
 
+/// The encoder of texts, or without texts; where a recorded network says what masks it once it is
+/// compiled.
+Step encoder(bool text, CompiledMask mask) {
+  Step step = text_encoder(scaled, text);
+  HostOps& ops = step.trace.ops;
+  for (std::uint32_t r = 0; r < ops.size(); ++r) {
+    if (op_row(text_of(step.trace, ops.name[r])).kind != OpKind::attention) continue;
+    Operands operands = operands_of(step.trace, r);
+    operands.compiled_mask = mask;
+    ops.operands[r] = step.trace.operands.intern(std::move(operands));
+  }
+  return step;
+}
+
+// What a network says of its program stands above what programs usually do; where nothing tells,
+// images keep their kernels and the reader learns what a mask would add.
+TEST(CompiledAttention, ARecordedNetworkSaysWhetherItsProgramMasks) {
+  const auto path_of = [](bool text, CompiledMask mask) {
+    CompileBench s;
+    s.compile(encoder(text, mask));
+    EXPECT_EQ(s.losses.count("jit_mask_untold"), !text && mask == CompiledMask::not_known);
+    EXPECT_EQ(s.report.untold_us > 0, !text && mask == CompiledMask::not_known);
+    return s.report.attention;
+  };
+  EXPECT_EQ(path_of(true, CompiledMask::not_known), AttentionPath::math);
+  EXPECT_EQ(path_of(true, CompiledMask::none), AttentionPath::keep);
+  EXPECT_EQ(path_of(false, CompiledMask::not_known), AttentionPath::keep);
+  EXPECT_EQ(path_of(false, CompiledMask::column), AttentionPath::math);
+  EXPECT_EQ(path_of(false, CompiledMask::whole), AttentionPath::masked);
+}
+
 // Products of attention in FP32 use tensor cores where the program lets products do so: scores of 8
 // heads, 2 x 8 x 128 x 128 x 64 = 16.8 MFLOP, run on FP32 pipes otherwise.
 TEST(CompiledAttention, ProductsOfScoresFollowTheProgramToTf32) {
