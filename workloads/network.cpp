@@ -89,10 +89,10 @@ class Reader {
   Network read();
 
  private:
-  /// Symbols, framework and the like are those of the whole network.
-  Network read_form(const Network& whole);
+  /// `head`: what the whole network says before its parts, symbols and framework among it.
+  Network read_form(const Network& head);
   void read_parts();
-  void read_forms();
+  void read_forms(const Network& head);
   void read_symbols();
   void read_modules();
   void read_storages();
@@ -139,8 +139,9 @@ Network Reader::read() {
   out_.recorded_with = text_or(json_, file_, "recorded_with");
   out_.optimizer = text_or(json_, file_, "optimizer");
   read_symbols();
+  const Network head = out_;
   read_parts();
-  read_forms();
+  read_forms(head);
   return std::move(out_);
 }
 
@@ -152,15 +153,13 @@ void Reader::read_parts() {
   read_ops();
 }
 
-Network Reader::read_form(const Network& whole) {
-  out_ = whole;
-  out_.modules.clear(), out_.storages.clear(), out_.tensors.clear();
-  out_.calls.clear(), out_.ops.clear(), out_.forms.clear();
+Network Reader::read_form(const Network& head) {
+  out_ = head;
   read_parts();
   return std::move(out_);
 }
 
-void Reader::read_forms() {
+void Reader::read_forms(const Network& head) {
   if (!json_.contains("forms")) return;
   const Json& list = list_member(json_, file_, "forms");
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -172,7 +171,7 @@ void Reader::read_forms() {
       if (other.type == types_of_forms[type])
         (place / "type").fail("a second form of that type", "one");
     }
-    Network form = Reader(list[i], place).read_form(out_);
+    Network form = Reader(list[i], place).read_form(head);
     out_.forms.push_back({types_of_forms[type], std::move(form)});
   }
 }

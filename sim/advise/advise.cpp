@@ -49,7 +49,7 @@ std::string command_options(const ReplayOptions& options) {
   return text;
 }
 
-/// A network is generated anew where it takes another place, size or order.
+/// A network is generated anew where it takes another place, size, order or type of 16 bits.
 bool is_anew(const AdviceSubject& subject, const WhatIfs& asked) {
   return subject.network && (asked.has("gpu") || asked.has("batch") || asked.has("layout") ||
                              whole_type(asked) != subject.network->whole_type);

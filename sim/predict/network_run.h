@@ -50,7 +50,7 @@ Replay run_network(const NetworkRequest& request, const ReplayOptions& options, 
 std::optional<DataType> whole_type(const WhatIfs& what_ifs);
 
 /// Takes what a network is generated at out of the options: what-ifs "gpu", "batch"
-/// and "layout".
+/// and "layout"; "precision" stays, of which the type of a whole model is known here, too.
 NetworkRequest take_request(const std::string& path, ReplayOptions& options);
 
 /// Whether a file is a network rather than a trace: ONNX by its ending, others by their schema,

@@ -148,6 +148,11 @@ struct ProductBytes {
   bool drops_out, half;
 };
 
+/// Whether what is attended to holds tokens, which may be masked.
+bool attends_to_text(const Dataflow& flow, const AttentionStyle& style, const FlowOp& attention) {
+  return style.tokens && !attends_to_signals(flow, style, attention);
+}
+
 AttentionPath path_of(CompiledMask mask) {
   if (mask == CompiledMask::column) return AttentionPath::math;
   return mask == CompiledMask::whole ? AttentionPath::masked : AttentionPath::keep;
@@ -231,8 +236,7 @@ AttentionPath attention_path(const Trace& trace, const Dataflow& flow, const Att
   const AskedAttention asked = asked_of(trace, flow, op);
   if (asked.forward == nullptr || asked.masked) return AttentionPath::keep;
   if (asked.compiled != CompiledMask::not_known) return path_of(asked.compiled);
-  const bool text = style.tokens && !attends_to_signals(flow, style, *asked.forward);
-  if (!text || !asked.scaled) return AttentionPath::keep;
+  if (!attends_to_text(flow, style, *asked.forward) || !asked.scaled) return AttentionPath::keep;
   return asked.causal ? AttentionPath::masked : AttentionPath::math;
 }
 
@@ -241,7 +245,7 @@ bool mask_is_untold(const Trace& trace, const Dataflow& flow, const AttentionSty
   const AskedAttention asked = asked_of(trace, flow, op);
   if (asked.forward == nullptr || asked.masked || asked.causal || !asked.scaled) return false;
   if (asked.compiled != CompiledMask::not_known) return false;
-  return !style.tokens || attends_to_signals(flow, style, *asked.forward);
+  return !attends_to_text(flow, style, *asked.forward);
 }
 
 AttentionPath attention_path(const Trace& trace, const Dataflow& flow, const AttentionStyle& style,

@@ -37,21 +37,11 @@ void drop_mending(TypedStep& s, std::uint32_t attention, std::vector<bool>& hand
   }
 }
 
-/// Whether what comes behind the kernels of attention copies the result anyway, in either layout.
-bool is_copied(const TypedStep& s, std::uint32_t attention, std::int64_t elements) {
-  std::uint32_t next = attention + 1;
-  const auto& ops = s.flow.ops;
-  while (next < ops.size() && ops[next].root == ops[attention].root) ++next;
-  if (next == ops.size() || ops[next].kind != OpKind::cast || ops[next].output_count == 0)
-    return false;
-  return s.flow.tensors[s.flow.outputs_of(ops[next])[0]].elements == elements;
-}
-
 void copy_turned_result(TypedStep& s, const std::vector<std::uint32_t>& works,
                         std::uint32_t index) {
   const FlowOp& op = s.flow.ops[index];
-  const std::int64_t elements = turned_result(s.edit.step().trace, op);
-  if (elements == 0 || is_copied(s, index, elements)) return;
+  const std::int64_t elements = turned_result(s.edit.step().trace, s.flow, index);
+  if (elements == 0) return;
   const double us = turned_us(s.c, double(elements), s.c.law.turned_lane_cycles);
   NewKernel copy = s.new_kernel(
       op, s.main_work(works), s.c.names.kernel(LibraryUse::ordered_copy, s.change.ops[index]), us);

@@ -9,6 +9,7 @@
 #include "sim/core/tensors/data_type.h"
 
 namespace tandem {
+
 double turned_us(const RetimeContext& c, double elements, double lane_cycles) {
   return c.law.turned_floor_us + lane_us(c.gpu, elements * lane_cycles);
 }

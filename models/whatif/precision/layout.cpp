@@ -51,13 +51,31 @@ bool copies_to_query_layout(const Copied& copy, const TensorShape& query) {
   return true;
 }
 
+/// The first operation behind those of the call that `index` is part of; their number if none is.
+/// The kernels of one attention call share the outermost operation.
+std::uint32_t behind_call(const Dataflow& flow, std::uint32_t index) {
+  std::uint32_t next = index + 1;
+  while (next < flow.ops.size() && flow.ops[next].root == flow.ops[index].root) ++next;
+  return next;
+}
+
+bool copies(const Dataflow& flow, std::uint32_t index, std::int64_t elements) {
+  if (index >= flow.ops.size()) return false;
+  const FlowOp& op = flow.ops[index];
+  if (op.kind != OpKind::cast || op.output_count == 0) return false;
+  return flow.tensors[flow.outputs_of(op)[0]].elements == elements;
+}
+
 }  // namespace
 
-std::int64_t turned_result(const Trace& trace, const FlowOp& attention) {
+std::int64_t turned_result(const Trace& trace, const Dataflow& flow, std::uint32_t index) {
+  const FlowOp& attention = flow.ops[index];
   const TensorShape* query = operands_of(trace, attention.op).tensors.at(0);
   if (attention.kind != OpKind::attention || query == nullptr || query->rank != 4) return 0;
   const bool apart = query->dims[1] > 1 && query->dims[2] > 1;  // heads, queries
-  return apart && states_strides(*query) && is_contiguous(*query) ? query->elements() : 0;
+  const bool turned = apart && states_strides(*query) && is_contiguous(*query);
+  if (!turned || copies(flow, behind_call(flow, index), query->elements())) return 0;
+  return query->elements();
 }
 
 std::vector<std::uint32_t> mending_copies(const Trace& trace, const Dataflow& flow,
@@ -70,10 +88,7 @@ std::vector<std::uint32_t> mending_copies(const Trace& trace, const Dataflow& fl
   if (query == nullptr || query->rank != 4 || !states_strides(*query) || is_contiguous(*query)) {
     return out;
   }
-  // The kernels of one attention call share the outermost operation.
-  std::uint32_t next = index + 1;
-  while (next < flow.ops.size() && flow.ops[next].root == attention.root) ++next;
-  for (; next < flow.ops.size(); ++next) {
+  for (std::uint32_t next = behind_call(flow, index); next < flow.ops.size(); ++next) {
     const FlowOp& op = flow.ops[next];
     const Copied copy = copied_by(operands_of(trace, op.op));
     if (!same_type_copy(flow, op, copy) || copy.from->elements() != query->elements()) break;

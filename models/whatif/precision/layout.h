@@ -14,8 +14,9 @@ namespace tandem {
 std::vector<std::uint32_t> mending_copies(const Trace& trace, const Dataflow& flow,
                                           std::uint32_t index);
 
-/// Elements of the result of a forward attention if a copy appears with that move: a query
-/// that lies head by head leaves the result so, and what reads it goes on with rows of all heads.
-std::int64_t turned_result(const Trace& trace, const FlowOp& attention);
+/// Elements of the result of operation `index` if that is forward attention and a copy appears with
+/// that move: a query that lies head by head leaves the result so, and what reads it goes on with
+/// rows of all heads. None where the next operation copies the result anyway.
+std::int64_t turned_result(const Trace& trace, const Dataflow& flow, std::uint32_t index);
 
 }  // namespace tandem

@@ -66,16 +66,18 @@ struct TilePace {
   double ratio = 1;  // multiple of these
   double load = 0;   // multiplications for each row and column of a tile
   double start_k = 0;
+  double smallest = 64;  // side of a tile
 };
 
 TilePace tile_pace(const HalfProducts& products, const GemmShape& s) {
   const auto aligned = [&](double bytes) {
     return rows_of_all(s, [&](std::int64_t n) { return aligned_rows(n, s.type, bytes); });
   };
+  constexpr double smallest_of_older = 32;
   const UnalignedProducts& older = products.unaligned;
   if (aligned(16)) return {1, 0, products.start_k};
-  return aligned(4) ? TilePace{older.even_ratio, older.even_load, older.start_k}
-                    : TilePace{older.odd_ratio, older.odd_load, older.start_k};
+  if (aligned(4)) return {older.even_ratio, older.even_load, older.start_k, smallest_of_older};
+  return {older.odd_ratio, older.odd_load, older.start_k, smallest_of_older};
 }
 
 /// A tile of that many rows and columns, k split into parts, whose sums another kernel adds up.
@@ -99,11 +101,10 @@ double half_product_us(const GpuArch& gpu, const HalfProducts& products, const G
                                    {64, 128},  {64, 64},   {32, 32}};
   constexpr int splits[] = {1, 2, 4, few_parts, 16, 32, 64, most_parts};
   const TilePace pace = tile_pace(products, s);
-  const double smallest = pace.load > 0 ? 32 : 64;  // side of a tile of the fastest instructions
   double best = std::numeric_limits<double>::infinity();
   for (const ProductTile& tile : tiles) {
+    if (tile.m < pace.smallest) continue;
     for (const int split : splits) {
-      if (tile.m < smallest) break;
       if (split > 1 && !may_split(s.k, split)) break;
       best = std::min(best, half_product_us(gpu, products, s, tile, split, pace));
     }
