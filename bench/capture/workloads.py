@@ -20,6 +20,7 @@ import networks_speech as speech
 import networks_streams as streams
 import networks_tables as tables
 import networks_tried as tried
+import networks_usual as usual
 from workload import ADAMW, SGD
 
 BUILDERS = {
@@ -29,6 +30,7 @@ BUILDERS = {
     **read.READ,
     **asked.ASKED,
     **formed.FORMED,
+    **usual.USUAL,
     "resnet50": images.vision("resnet50", SGD),
     "mobilenet_v2": images.vision("mobilenet_v2", SGD),
     "vit_b_16": images.vision("vit_b_16", ADAMW),
