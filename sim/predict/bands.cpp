@@ -122,10 +122,10 @@ LogBand changed_kernels(const BandConstants& constants, const ComparedStep& base
                         bool anew) {
   const BandParts& parts = changed.parts;
   const bool other_launch = parts.launched != base.parts.launched;
-  const LogBand kernels =
-      anew || other_launch
-          ? gpu_band(constants, parts.launched, anew ? parts.generated_error : 0, what_ifs)
-          : what_if_band(constants, what_ifs);
+  LogBand kernels = anew || other_launch ? gpu_band(constants, parts.launched,
+                                                    anew ? parts.generated_error : 0, what_ifs)
+                                         : what_if_band(constants, what_ifs);
+  kernels.high += std::log1p(parts.may_add);
   return {std::log1p(parts.gpu_share * std::expm1(kernels.low)),
           std::log1p(parts.gpu_share * std::expm1(kernels.high))};
 }

@@ -105,6 +105,7 @@ struct BandParts {
   Launched launched = Launched::by_calls;
   double gpu_share = 0;                                       // of the critical path
   double generated_error = 0;                                 // of a step that was never traced
+  double may_add = 0;                                         // relative, to the GPU time
   std::vector<std::pair<std::string, double>> what_ifs = {};  // relative errors that they expect
   std::optional<MemoryBasis> memory = {};                     // of the peak of memory
   std::vector<std::string> unverified = {};  // factors that no measurement has confirmed

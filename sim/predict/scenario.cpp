@@ -49,6 +49,8 @@ void capture_attention(const TracedRun& run, const ReplayOptions& options, Scena
   s.step = with_captured_attention(std::move(s.step), path, {*s.gpu, c.fusion, c.time, c.libraries},
                                    s.losses, &found);
   s.changed = s.changed || found.operations > 0;
+  const double us = gpu_us(s.step);
+  s.capture_may_add = us > 0 ? found.untold_us / us : 0;
 }
 
 }  // namespace

@@ -20,9 +20,12 @@ std::string error_of(Step step) {
   const HostModel host = load_host_model(source_path("configs/hosts/default.json"));
   LossList losses;
   try {
-    with_jit(std::move(step), {}, find_gpu(gpus, "h200_sxm"), load_fusion_law(law_file),
-             load_library_names(source_path("configs/kernels/libraries.json")),
-             load_measured_layers(source_path("configs/kernels/layers.json")), host, losses);
+    with_jit(std::move(step), {},
+             {find_gpu(gpus, "h200_sxm"), load_fusion_law(law_file),
+              TimeConstants::load(source_path("configs/kernels/time.json")),
+              load_library_names(source_path("configs/kernels/libraries.json")),
+              load_measured_layers(source_path("configs/kernels/layers.json")), host},
+             losses);
   } catch (const InputError& e) {
     return e.what();
   }

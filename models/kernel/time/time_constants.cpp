@@ -17,7 +17,7 @@ void read_all(const Json& json, const Place& place, std::span<const Field<T>> fi
 
 const Json& part(const Json& json, const Place& place, const std::string& key) {
   if (!json.contains(key)) {
-    place.fail("no key \"" + key + "\"", "schema, shared, generations, attention");
+    place.fail("no key \"" + key + "\"", "schema, shared, generations, attention, batched");
   }
   return json[key];
 }
@@ -81,6 +81,20 @@ std::vector<AttentionPace> read_attentions(const Json& json, const Place& place)
   return out;
 }
 
+BatchedPace read_batched(const Json& json, const Place& place) {
+  require_object(json, place);
+  constexpr std::string_view types[] = {"fp32", "tf32"};
+  BatchedPace out;
+  for (const std::string key : {"type", "compute_major", "values"}) {
+    if (!json.contains(key)) place.fail("no key \"" + key + "\"", "type, compute_major, values");
+  }
+  out.type =
+      read_choice(json["type"], place / "type", types) == 0 ? DataType::fp32 : DataType::tf32;
+  read_json(json["compute_major"], place / "compute_major", Range::positive, out.compute_major);
+  read_all(json["values"], place / "values", batched_pace_fields(), out);
+  return out;
+}
+
 bool older(const TimeGeneration& a, const TimeGeneration& b) {
   return std::pair(a.compute_major, a.compute_minor) < std::pair(b.compute_major, b.compute_minor);
 }
@@ -105,6 +119,11 @@ TimeConstants TimeConstants::load(const std::string& path) {
   }
   std::sort(out.generations_.begin(), out.generations_.end(), older);
   out.attention_ = read_attentions(part(json, file, "attention"), file / "attention");
+  const Json& batched = part(json, file, "batched");
+  if (!batched.is_array()) (file / "batched").fail(describe_json(batched), "a list");
+  for (std::size_t i = 0; i < batched.size(); ++i) {
+    out.batched_.push_back(read_batched(batched[i], file / ("batched[" + std::to_string(i) + "]")));
+  }
   return out;
 }
 
@@ -135,6 +154,13 @@ const AttentionPace& TimeConstants::attention(DataType type, bool backward,
   return *std::find_if(attention_.begin(), attention_.end(), [&](const AttentionPace& p) {
     return p.type == kept && p.backward == backward && p.learned_mask == learned;
   });
+}
+
+const BatchedPace* TimeConstants::batched(const GpuArch& gpu, DataType type) const {
+  const auto found = std::find_if(batched_.begin(), batched_.end(), [&](const BatchedPace& p) {
+    return p.type == type && p.compute_major == gpu.compute_major;
+  });
+  return found == batched_.end() ? nullptr : &*found;
 }
 
 std::span<const Field<TimeGeneration>> time_generation_fields() {

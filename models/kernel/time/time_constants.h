@@ -7,6 +7,7 @@
 
 #include "models/arch/gpu_arch.h"
 #include "models/kernel/time/attention.h"
+#include "models/kernel/time/batched.h"
 #include "sim/core/fields/json_fwd.h"
 
 namespace tandem {
@@ -108,11 +109,14 @@ class TimeConstants {
   bool measured(const GpuArch& gpu) const;
   /// Of 16-bit types or, for all others, of FP32.
   const AttentionPace& attention(DataType type, bool backward, bool learned_mask = false) const;
+  /// Null where no GPU of this generation was measured.
+  const BatchedPace* batched(const GpuArch& gpu, DataType type) const;
 
  private:
   TimeShared shared_;
   std::vector<TimeGeneration> generations_;
   std::vector<AttentionPace> attention_;  // one of each type and pass, and those of learned masks
+  std::vector<BatchedPace> batched_;
 };
 
 std::span<const Field<TimeGeneration>> time_generation_fields();

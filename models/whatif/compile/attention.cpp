@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/kernel/time/time_model.h"
 #include "models/kernel/work/gemm_shape.h"
 #include "models/ops/op_table.h"
 #include "models/step/attention_calls.h"
@@ -86,24 +87,48 @@ void convert_operands(const KernelContext& c, const AttentionStyle& style, bool 
   }
 }
 
+/// Rows of one side of a product of every head, those of the other, and what is added up.
+struct HeadProduct {
+  std::int64_t rows, columns, inner;
+  bool left_inner, right_inner;  // whether operands have the addends side by side
+};
+
+/// Scores and results; backward the gradients of values, weights, queries and keys.
+std::vector<HeadProduct> head_products(const AttentionShape& s, bool back) {
+  if (!back) {
+    return {{s.queries, s.keys, s.width, true, true}, {s.queries, s.width, s.keys, true, false}};
+  }
+  return {{s.keys, s.width, s.queries, false, false},
+          {s.queries, s.keys, s.width, true, true},
+          {s.queries, s.width, s.keys, true, false},
+          {s.keys, s.width, s.queries, false, false}};
+}
+
 /// `type` is that of the arithmetic.
-ExtraKernel score_product(const KernelContext& c, const AttentionShape& shape, DataType type) {
-  const double queries = double(shape.queries), keys = double(shape.keys);
-  const double heads = double(shape.heads), columns = double(shape.width);
-  const double flops = 2 * heads * queries * keys * columns;
+ExtraKernel score_product(const KernelContext& c, const AttentionShape& shape,
+                          const HeadProduct& head, DataType type) {
+  const double rows = double(head.rows), columns = double(head.columns);
+  const double heads = double(shape.heads), inner = double(head.inner);
+  const double flops = 2 * heads * rows * columns * inner;
   const double bytes =
-      heads * (queries * columns + keys * columns + queries * keys) * element_bytes(type);
+      heads * (rows * inner + inner * columns + rows * columns) * element_bytes(type);
+  const GemmShape product{.m = head.rows,
+                          .n = head.columns,
+                          .k = head.inner,
+                          .batch = shape.heads,
+                          .type = type,
+                          .a_k_major = head.left_inner,
+                          .b_k_major = head.right_inner};
   AlignedProducts heads_apart = c.law.products;
   heads_apart.dram_share = c.law.score_dram_share;
-  const double us = type == DataType::fp32
-                        ? simt_product_us(c.gpu, c.law.products, flops)
-                        : aligned_product_us(c.gpu, heads_apart, flops, bytes, type);
+  const double us = is_half(type) ? aligned_product_us(c.gpu, heads_apart, flops, bytes, type)
+                                  : product_time(c.gpu, product, c.time).time_us;
   return {c.names.kernel(LibraryUse::score_product, type),
           "aten::bmm",
           us,
           bytes,
-          product_geometry(shape.heads, shape.queries, shape.width),
-          product_factors(shape.heads, shape.queries, shape.width, shape.keys,
+          product_geometry(shape.heads, head.rows, head.columns),
+          product_factors(shape.heads, head.rows, head.inner, head.columns,
                           type == DataType::tf32 ? DataType::fp32 : type)};
 }
 
@@ -192,7 +217,9 @@ std::vector<ExtraKernel> attention_by_products(const KernelContext& context,
   const DataType full = style.tf32 ? DataType::tf32 : DataType::fp32;
   // Autocast, within which the backward pass is compiled, lowers its products again.
   const DataType type = back && style.lowered && is_half(q->type) ? q->type : full;
-  for (int i = 0; i < (back ? 4 : 2); ++i) out.push_back(score_product(context, *shape, type));
+  for (const HeadProduct& head : head_products(*shape, back)) {
+    out.push_back(score_product(context, *shape, head, type));
+  }
   out.push_back(softmax(context, *shape, back, style.drops));
   return out;
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -63,15 +64,36 @@ bool leaves_open(const Step& step, const Dataflow& flow) {
   return attention && !told;
 }
 
+std::vector<NewKernel> kernels_of(const CaptureConstants& constants, const FlowOp& op,
+                                  const MathAttention& math) {
+  const MathConstants kernel{constants.gpu, constants.time, constants.names,
+                             constants.law.generated.pointwise.floor_us};
+  return math_attention(kernel, math, op.kind == OpKind::attention_backward);
+}
+
+/// What products would add where nothing tells whether a program masks images once it is captured.
+double untold_us(const CaptureConstants& constants, const Step& step, const Dataflow& flow) {
+  const AttentionStyle style = attention_style(step, flow);
+  double us = 0;
+  for (const FlowOp& op : flow.ops) {
+    if (!mask_is_untold(step.trace, flow, style, op)) continue;
+    auto math = math_of(step, op);
+    if (!math) continue;
+    math->tf32 = style.tf32;
+    double products_us = 0;
+    for (const NewKernel& k : kernels_of(constants, op, *math)) products_us += k.duration_us;
+    us += std::max(0.0, products_us - works_us(step, flow.works_of(op)));
+  }
+  return us;
+}
+
 void exchange(const CaptureConstants& constants, const Dataflow& flow, const FlowOp& op,
               const MathAttention& math, StepEdit& edit, CapturedAttention& report) {
   const auto works = flow.works_of(op);
   const std::uint32_t last = works.back();
   report.fused_us += works_us(edit.step(), works);
   for (const std::uint32_t w : works) edit.drop(w);
-  const MathConstants kernel{constants.gpu, constants.time, constants.names,
-                             constants.law.generated.pointwise.floor_us};
-  auto kernels = math_attention(kernel, math, op.kind == OpKind::attention_backward);
+  auto kernels = kernels_of(constants, op, math);
   for (NewKernel& k : kernels) {
     k.host_us = node_host_us;
     report.products_us += k.duration_us;
@@ -94,6 +116,15 @@ Step with_captured_attention(Step step, AttentionPath path, const CaptureConstan
              "capture puts back: then products and softmax in FP32 would take the place of the "
              "fused kernels (kernels of BERT take a quarter longer)",
              leaves_open(step, flow) ? 1 : 0);
+  if (path == AttentionPath::automatic) r.untold_us = untold_us(constants, step, flow);
+  if (r.untold_us > 0) {
+    losses.add("capture_mask_untold", Severity::warning,
+               fmt::format("step of which nothing tells whether its program masks attention while "
+                           "a graph is captured, as ViT, DeiT and AST of Transformers do and CLIP "
+                           "and DINOv2 do not: if so, products in FP32 take {:.0f} us more "
+                           "(--attention math; --attention keep if not)",
+                           r.untold_us));
+  }
   const Exchanged changes = exchanged(step, flow, path);
   if (changes.empty()) return step;
   StepEdit edit(step, node_host_us);

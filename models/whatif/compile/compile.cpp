@@ -407,9 +407,9 @@ Compiler parse_compiler(std::string_view name) {
   return parse_named(compiler_names, name, "command line", "--compile");
 }
 
-Step with_jit(Step step, const JitOptions& options, const GpuArch& gpu, const FusionLaw& law,
-              const LibraryNames& names, const MeasuredLayers& layers, const HostModel& host,
-              LossList& losses, JitReport* report) {
+Step with_jit(Step step, const JitOptions& options, const JitConstants& constants, LossList& losses,
+              JitReport* report) {
+  const auto& [gpu, law, time, names, layers, host] = constants;
   JitReport local;
   JitReport& r = report == nullptr ? local : *report;
   r = {};
@@ -440,6 +440,7 @@ Step with_jit(Step step, const JitOptions& options, const GpuArch& gpu, const Fu
                               plan,
                               gpu,
                               law,
+                              time,
                               names,
                               layers,
                               image_order(step, flow, plan, law),

@@ -11,6 +11,7 @@
 
 #include "models/arch/gpu_arch.h"
 #include "models/kernel/library_names.h"
+#include "models/kernel/time/time_constants.h"
 #include "models/runtime/host_model.h"
 #include "models/step/step.h"
 #include "models/whatif/compile/attention.h"
@@ -70,10 +71,19 @@ struct JitReport {
   double expected_error = 0;
 };
 
-/// `step` as `options.compiler` would run it on the GPU that it was measured on. Errors:
-/// InputError if the trace has no operator shapes. Losses: `jit_*`.
-Step with_jit(Step step, const JitOptions& options, const GpuArch& gpu, const FusionLaw& law,
-              const LibraryNames& names, const MeasuredLayers& layers, const HostModel& host,
-              LossList& losses, JitReport* report = nullptr);
+/// What tells the time of compiled code.
+struct JitConstants {
+  const GpuArch& gpu;  // that the step was measured on
+  const FusionLaw& law;
+  const TimeConstants& time;
+  const LibraryNames& names;
+  const MeasuredLayers& layers;
+  const HostModel& host;
+};
+
+/// `step` as `options.compiler` would run it. Errors: InputError if the trace has no operator
+/// shapes. Losses: `jit_*`.
+Step with_jit(Step step, const JitOptions& options, const JitConstants& constants, LossList& losses,
+              JitReport* report = nullptr);
 
 }  // namespace tandem

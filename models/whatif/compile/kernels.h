@@ -29,6 +29,7 @@ struct KernelContext {
   const FusionPlan& plan;
   const GpuArch& gpu;
   const FusionLaw& law;
+  const TimeConstants& time;
   const LibraryNames& names;
   const MeasuredLayers& layers;
   ImageOrder images;  // between the operations of the compiled model

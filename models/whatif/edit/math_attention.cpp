@@ -124,7 +124,7 @@ class MathKernels {
     GemmShape shape;
     shape.batch = heads, shape.m = rows, shape.n = columns, shape.k = inner;
     shape.type = math;
-    k.duration_us = gemm_time(c_.gpu, shape, c_.time).time_us;
+    k.duration_us = product_time(c_.gpu, shape, c_.time).time_us;
     k.geometry = product_geometry(heads, rows, columns);
     out_.push_back(std::move(k));
   }

@@ -219,6 +219,7 @@ BandParts band_parts(const TracedRun& run, const Scenario& scenario, const Repla
   // Where operations run on the host, what what-ifs expect is of host time.
   out.gpu_share = out.basis == HostBasis::executor ? 1 : gpu_share;
   out.generated_error = run.generated_error;
+  out.may_add = scenario.capture_may_add;
   for (const TransformReport& report : scenario.what_ifs) {
     out.what_ifs.emplace_back(report.name, report.expected_error);
   }
@@ -244,13 +245,15 @@ void judge(const TracedRun& run, const Scenario& scenario, const ReplayOptions& 
   result.limited_by = bands.limit(gpu);
   const BandParts parts =
       band_parts(run, scenario, options, plan, losses, gpu, result.step.gpu_busy_us);
-  const LogBand kernels = gpu_band(bands, parts.launched, run.generated_error, scenario.what_ifs);
+  LogBand kernels = gpu_band(bands, parts.launched, run.generated_error, scenario.what_ifs);
+  kernels.high += std::log1p(parts.may_add);
   const double moving_us = collectives_error_us(run, result);
   const double time_us = result.step.time_us;
   result.band_parts = parts;
   result.band = step_band(time_us, parts.host, kernels, parts.gpu_share, moving_us);
-  const LogBand kernel_time =
+  LogBand kernel_time =
       kernel_time_band(bands, parts.launched, run.generated_error, scenario.what_ifs);
+  kernel_time.high += std::log1p(parts.may_add);
   result.gpu_band = {result.step.gpu_kernel_us * std::exp(kernel_time.low),
                      result.step.gpu_kernel_us * std::exp(kernel_time.high)};
   if (run.summary.steps_by == StepsBy::nothing) {

@@ -187,6 +187,7 @@ GemmShape gemm_shape(const ProductOperands& operands, DataType type) {
 KernelTime library_product_time(const GpuArch& gpu, const LibraryProducts& products,
                                 const GemmShape& shape, const TimeConstants& constants,
                                 double pass_floor_us) {
+  if (has_batched_pace(gpu, constants, shape)) return product_time(gpu, shape, constants);
   if (shape.type == DataType::fp32) return split_product(gpu, shape, constants, pass_floor_us);
   KernelTime time = gemm_time(gpu, shape, constants);
   time.time_us =
@@ -242,8 +243,6 @@ std::vector<Field<AlignedProducts>> aligned_products_fields() {
       field("unaligned_ratio", "ratio",
             "time of a product in 16 bits whose rows are not aligned over that of one whose are",
             &P::unaligned_ratio),
-      field("simt_share", "ratio", "share of the peak FP32 rate of batched products in FP32",
-            &P::simt_share),
       field("depthwise_lane_cycles", "cycles",
             "of one FP32 lane for a tap of an output element of a channels-last depthwise "
             "convolution, forward and weight gradient",
@@ -256,10 +255,6 @@ double aligned_product_us(const GpuArch& gpu, const AlignedProducts& products, d
                           double bytes, DataType type) {
   return products.floor_us + std::max(tensor_us(gpu, flops, type, products.tensor_share),
                                       dram_us(gpu, bytes, products.dram_share));
-}
-
-double simt_product_us(const GpuArch& gpu, const AlignedProducts& products, double flops) {
-  return products.floor_us + lane_us(gpu, flops / (2 * products.simt_share));
 }
 
 double depthwise_us(const GpuArch& gpu, const AlignedProducts& products, double taps,

@@ -83,7 +83,6 @@ struct AlignedProducts {
   double dram_share = 0;
   double aligned_bytes = 0;
   double unaligned_ratio = 0;
-  double simt_share = 0;
   double depthwise_lane_cycles = 0;
   double depthwise_gradient_lane_cycles = 0;
 };
@@ -92,8 +91,6 @@ std::vector<Field<AlignedProducts>> aligned_products_fields();
 /// A product on tensor cores whose rows are aligned, or a convolution in channels-last order.
 double aligned_product_us(const GpuArch& gpu, const AlignedProducts& products, double flops,
                           double bytes, DataType type);
-/// A batched product of scores and values on FP32 pipes.
-double simt_product_us(const GpuArch& gpu, const AlignedProducts& products, double flops);
 /// A depthwise convolution with channels contiguous: the taps are vector loads. `results`: elements
 /// of what each tap adds to.
 double depthwise_us(const GpuArch& gpu, const AlignedProducts& products, double taps,

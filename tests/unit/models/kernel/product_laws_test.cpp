@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/arch/gpu_config.h"
 #include "models/kernel/time/laws/library_products.h"
 #include "models/kernel/time/laws/product_growth.h"
 #include "tests/unit/models/kernel/time_laws_for_tests.h"
@@ -142,6 +143,42 @@ TEST(LibraryProducts, VeryManyAddendsAreSplitIntoManyParts) {
   const double bytes = 2.0 * (2 * 64.0 * double(k) + 64 * 64) + 4.0 * 64 * 64 * 129;
   EXPECT_NEAR(library_product_time(gpu(), products, shape, constants, 0).time_us,
               2 + 50 + tile + bytes / (0.5 * dram_bytes_per_us()), 1e-6);
+}
+
+// A tile of 64 x 64 for each of 132 products, one an SM: (64 x 64 + 64 x 128) x (64 + 36)
+// multiplications at half of 128 a cycle are 19200 cycles; tiles half as large take two rounds of
+// two thirds of that. Results, 2.16 MB, leave behind. Odd rows take twice as long to compute.
+TEST(BatchedProducts, AreWavesOfTilesAndThenResults) {
+  BatchedPace pace;
+  pace.floor_us = 2, pace.share = 0.5, pace.start_k = 36, pace.load = 64, pace.unaligned_ratio = 2;
+  GemmShape shape{.m = 64, .n = 64, .k = 64, .batch = 132, .type = DataType::fp32};
+  const double results_us = 4.0 * 132 * 64 * 64 / (gpu().dram_copy_gbps * 1e3);
+  EXPECT_NEAR(batched_us(gpu(), pace, shape), 2 + 19200 / 1980.0 + results_us, 1e-9);
+  shape.n = 63;
+  EXPECT_NEAR(batched_us(gpu(), pace, shape), 2 + 38400 / 1980.0 + results_us * 63 / 64, 1e-9);
+  shape.n = 64, shape.batch = 133;  // one SM has two
+  EXPECT_NEAR(batched_us(gpu(), pace, shape) - 2, 2 * 19200 / 1980.0, 1);
+}
+
+// One product, 16 bits and GPUs that nobody measured keep the law of single products.
+TEST(BatchedProducts, HaveAPaceOfTheirOwnWhereItWasMeasured) {
+  const TimeConstants constants = TimeConstants::load(source_path("configs/kernels/time.json"));
+  GemmShape shape{.m = 256, .n = 256, .k = 64, .batch = 384, .type = DataType::fp32};
+  const double us = product_time(gpu(), shape, constants).time_us;
+  EXPECT_GT(us, gemm_time(gpu(), shape, constants).time_us);
+  EXPECT_NEAR(us, 110, 15);  // distilbert-infer-fp32-compile-b32
+  const GpuCatalogue gpus = load_catalogue(source_path("configs/gpus"));
+  const GpuArch& older = find_gpu(gpus, "a100_sxm4_80gb");
+  EXPECT_EQ(product_time(older, shape, constants).time_us,
+            gemm_time(older, shape, constants).time_us);
+  shape.type = DataType::tf32;
+  EXPECT_LE(product_time(gpu(), shape, constants).time_us, us);
+  shape.type = DataType::fp16;
+  EXPECT_EQ(product_time(gpu(), shape, constants).time_us,
+            gemm_time(gpu(), shape, constants).time_us);
+  shape.batch = 1, shape.type = DataType::fp32;
+  EXPECT_EQ(product_time(gpu(), shape, constants).time_us,
+            gemm_time(gpu(), shape, constants).time_us);
 }
 
 TEST(LibraryProducts, ReadTheFactorsOfAnOperation) {

@@ -105,6 +105,23 @@ TEST(CapturedAttention, OtherAttentionKeepsItsKernels) {
   EXPECT_GT(s.capture(text_step(causal), AttentionPath::math).plan.works.size(), before);
 }
 
+// Images may have a mask once they are captured: kernels stay, and the reader learns what it adds.
+TEST(CapturedAttention, ImagesMayHaveAMaskThatNothingTells) {
+  Bench s;
+  s.capture(text_step(whole, false));
+  EXPECT_EQ(s.losses.count("capture_mask_untold"), 1);
+  const double untold_us = s.report.untold_us;
+  s.capture(text_step(whole, false), AttentionPath::math);
+  EXPECT_NEAR(untold_us, s.report.products_us - s.report.fused_us, 1e-9);
+  for (const std::string_view told : {whole, causal}) {
+    s.capture(text_step(told));
+    EXPECT_EQ(s.losses.count("capture_mask_untold"), 0);
+    EXPECT_EQ(s.report.untold_us, 0);
+  }
+  s.capture(text_step(whole, false), AttentionPath::keep);
+  EXPECT_EQ(s.losses.count("capture_mask_untold"), 0);
+}
+
 TEST(CapturedAttention, ATraceWithoutArgumentsLeavesItOpen) {
   Bench s;
   s.capture(text_step(""));

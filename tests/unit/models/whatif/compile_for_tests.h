@@ -14,15 +14,17 @@ namespace tandem::test {
 struct CompileBench {
   GpuCatalogue gpus = load_catalogue(source_path("configs/gpus"));
   FusionLaw law = load_fusion_law(source_path("configs/kernels/fusion.json"));
+  TimeConstants time = TimeConstants::load(source_path("configs/kernels/time.json"));
   LibraryNames names = load_library_names(source_path("configs/kernels/libraries.json"));
   MeasuredLayers layers = load_measured_layers(source_path("configs/kernels/layers.json"));
   HostModel host = load_host_model(source_path("configs/hosts/default.json"));
   LossList losses;
   JitReport report;
   const GpuArch& gpu() const { return find_gpu(gpus, "h200_sxm"); }
+  JitConstants constants() const { return {gpu(), law, time, names, layers, host}; }
   Step compile(Step step, Compiler compiler = Compiler::inductor) {
-    return with_jit(std::move(step), {compiler, AttentionPath::automatic}, gpu(), law, names,
-                    layers, host, losses, &report);
+    return with_jit(std::move(step), {compiler, AttentionPath::automatic}, constants(), losses,
+                    &report);
   }
 };
 

@@ -322,7 +322,7 @@ TEST(GraphCuts, ComeWithRanks) {
     JitOptions options;
     options.buckets = {1024 * 1024, 25 * 1024 * 1024};
     options.ranks = ranks;
-    with_jit(step, options, s.gpu(), s.law, s.names, s.layers, s.host, s.losses, &s.report);
+    with_jit(step, options, s.constants(), s.losses, &s.report);
     return s.report;
   };
   const JitReport alone = compiled(trained(2), {});
