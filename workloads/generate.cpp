@@ -74,6 +74,8 @@ class Writer {
   std::uint32_t open_row(std::string_view name, const NetworkOp& op, OperandsId operands);
   /// The operations of the framework around `op`, outermost first.
   std::vector<std::uint32_t> open_around(const NetworkOp& op, OperandsId operands);
+  /// Whether the next operation adds the bias of convolution `index`, within the same call.
+  bool bias_follows(std::size_t index) const;
   void launch(const LoweredKernel& kernel);
   double gap_us(const NetworkOp& op, const BoundOp& bound) const;
   bool same_node(const NetworkOp& op) const;
@@ -93,7 +95,8 @@ class Writer {
     std::uint32_t call = no_call;
     std::vector<std::uint32_t> rows;
   };
-  std::vector<OpenCall> calls_;  // outermost first
+  std::vector<OpenCall> calls_;          // outermost first
+  std::vector<std::uint32_t> unbiased_;  // around a convolution whose bias follows, outermost first
   TimePoint call_end_{};
   std::vector<std::vector<std::uint32_t>> completed_;  // see completed_gradients()
   std::vector<std::uint32_t> gradients_;               // tensors that the open node completes
@@ -114,6 +117,14 @@ std::vector<std::uint32_t> Writer::open_around(const NetworkOp& op, OperandsId o
     }
   }
   return rows;
+}
+
+bool Writer::bias_follows(std::size_t index) const {
+  const std::vector<NetworkOp>& ops = in_.network.network->ops;
+  if (index + 1 >= ops.size() || op_row(ops[index].name).kind != OpKind::convolution) return false;
+  const NetworkOp &op = ops[index], &next = ops[index + 1];
+  return op.phase == Phase::forward && next.phase == op.phase && next.sequence == op.sequence &&
+         op.sequence >= 0 && next.call == op.call && op_row(next.name).kind == OpKind::pointwise;
 }
 
 /// A launch call and its work.
@@ -228,7 +239,8 @@ void Writer::write_op(std::size_t index) {
   follow_calls(op);
   if (op.phase == Phase::backward && node_ == nullptr) open_node(op);
   const OperandsId operands = rows_.trace.operands.intern(memories_.operands(op, bound));
-  std::vector<std::uint32_t> rows = open_around(op, operands);
+  std::vector<std::uint32_t> rows =
+      unbiased_.empty() ? open_around(op, operands) : std::exchange(unbiased_, {});
   now_ = first_launch - from_us(gap * inner_share);
   rows.push_back(open_row(op.name, op, operands));
   now_ = first_launch;
@@ -240,6 +252,9 @@ void Writer::write_op(std::size_t index) {
   }
   note_gradients(index);
   if (op_row(op.name).is(waits)) now_ = rows_.wait_for_device(thread_, now_);
+  rows_.close_op(rows.back(), now_ + op_tail / 2);
+  rows.pop_back();
+  if (bias_follows(index)) unbiased_ = std::move(rows), rows.clear();
   for (std::size_t i = rows.size(); i-- > 0;) rows_.close_op(rows[i], now_ + op_tail / 2);
   call_end_ = now_ + op_tail / 2;
 }

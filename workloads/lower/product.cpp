@@ -58,7 +58,7 @@ KernelTime unsplit_time(const Context& c, GemmShape shape) {
 /// The best tile and split of k. Products without a bias are split far more readily than the menu
 /// of FP32 kernels says, which holds for those with one.
 KernelTime best_time(const Context& c, GemmShape shape) {
-  KernelTime best = gemm_time(c.gpu(), shape, c.input.time);
+  KernelTime best = product_time(c.gpu(), shape, c.input.time);
   const bool tensor = multiply_engine(c.gpu(), shape.type) != Engine::simt;
   if (tensor || shape.batch > 1) return best;
   constexpr int splits[] = {2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 27, 40};

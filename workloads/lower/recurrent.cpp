@@ -1,5 +1,5 @@
 // Recurrent layers as the library runs them: a product of the input for all steps at once, then one
-// of the state and a cell for each step.
+// of the state and a cell for each step, or, of narrow layers, one kernel for all steps.
 #include <algorithm>
 
 #include "workloads/lower/matrix.h"
@@ -34,9 +34,34 @@ std::vector<TensorShape> matrices_of(const Context& c) {
   return out;
 }
 
+/// Kernels of the rule.
+enum RecurrentPart : std::size_t { add_parts, cell, all_steps };
+
+/// The pace of one kernel for all steps; null for layers that are too wide for it.
+const RecurrentPace* persistent_pace(const Context& c, std::int64_t gates, std::int64_t hidden,
+                                     DataType type) {
+  for (const RecurrentPace& p : c.input.rules.paces.recurrent) {
+    const std::int64_t of_cell = p.gated_thrice ? 3 : 4;
+    if (of_cell * hidden == gates && p.backward == (c.op.phase == Phase::backward) &&
+        p.bytes == element_bytes(type) && hidden <= p.width) {
+      return &p;
+    }
+  }
+  return nullptr;
+}
+
+LoweredKernel persistent_kernel(const Context& c, const RecurrentPace& pace, const Sequence& s,
+                                DataType type) {
+  LoweredKernel out = make(c, c.kernel(all_steps), type, {s.batch});
+  const double of_sm = static_cast<double>(s.batch) / c.gpu().sm_count;
+  const double cycles = std::max(pace.step_cycles, of_sm * pace.sequence_cycles);
+  out.duration_us = c.gpu().graph_kernel_period_us +
+                    static_cast<double>(s.steps) * cycles / c.gpu().boost_clock_mhz;
+  return out;
+}
+
 }  // namespace
 
-// Kernels of the rule: [0] sum of split parts, [1] the cell.
 void lower_recurrent(const Context& c, Kernels& out) {
   const TensorShape* input = c.tensor(0);
   if (input == nullptr || input->rank != 3) return;
@@ -54,9 +79,11 @@ void lower_recurrent(const Context& c, Kernels& out) {
     one.b_k_major = !backward;
     if (backward) std::swap(one.n, one.k);
     if (!backward) add_product(c, {all, gates, width, 1, type}, out);
-    for (std::int64_t step = 0; step < s.steps; ++step) {
+    const RecurrentPace* pace = persistent_pace(c, gates, hidden, input->type);
+    if (pace != nullptr) out.push_back(persistent_kernel(c, *pace, s, input->type));
+    for (std::int64_t step = 0; pace == nullptr && step < s.steps; ++step) {
       add_product(c, one, out, false);
-      out.push_back(make(c, c.kernel(1), input->type, {ceil_div(s.batch * hidden, 256)}));
+      out.push_back(make(c, c.kernel(cell), input->type, {ceil_div(s.batch * hidden, 256)}));
     }
     if (!backward) continue;
     add_product(c, {gates, width, all, 1, type}, out);

@@ -103,6 +103,19 @@ std::vector<Field<ChannelPace>> channel_fields() {
       field<C>("next_cycles_per_kb", "cycles", "and for each KB", &C::next_cycles_per_kb)};
 }
 
+constexpr std::string_view cells[] = {"lstm", "gru"};
+
+std::vector<Field<RecurrentPace>> recurrent_fields() {
+  using P = RecurrentPace;
+  return {choice_field<P>("cell", "of the layer", &P::gated_thrice, cells),
+          choice_field<P>("direction", "of the pass", &P::backward, directions),
+          field<P>("bytes", "byte", "of an element", &P::bytes),
+          field<P>("width", "count", "columns of the state, at most", &P::width),
+          field<P>("step_cycles", "cycles", "of a step, at least", &P::step_cycles),
+          field<P>("sequence_cycles", "cycles", "of a step of each sequence of an SM",
+                   &P::sequence_cycles)};
+}
+
 /// Fields that are not named keep their default.
 template <class Row>
 std::vector<Row> read_rows(const Json& json, const Place& file, const std::string& key,
@@ -167,6 +180,9 @@ LoweringRules load_lowering_rules(const std::string& path) {
   read_json(json["paces"].value("source", Json()), at_paces / "source", Range::positive,
             out.paces.source);
   out.paces.channels = read_rows(json["paces"], at_paces, "channels", channel_fields());
+  read_json(json["paces"].value("recurrent_source", Json()), at_paces / "recurrent_source",
+            Range::positive, out.paces.recurrent_source);
+  out.paces.recurrent = read_rows(json["paces"], at_paces, "recurrent", recurrent_fields());
   out.habits = read_rows(json, file, "habits", habit_fields());
   out.kernels = read_rows(json, file, "kernels", kernel_fields());
   out.rules = read_rows(json, file, "rules", rule_fields());

@@ -108,10 +108,22 @@ struct ChannelPace {
   double next_cycles_per_kb = 0;
 };
 
+/// A recurrent layer as one kernel with a block for each sequence, in SM cycles for each step.
+struct RecurrentPace {
+  bool gated_thrice = false;  // GRU; else LSTM
+  bool backward = false;
+  int bytes = 4;               // of an element
+  std::int64_t width = 0;      // of the state, at most
+  double step_cycles = 0;      // at least
+  double sequence_cycles = 0;  // of each sequence of an SM
+};
+
 /// Measured paces of kernels that no time law of models/kernel describes.
 struct Paces {
   std::string source;
   std::vector<ChannelPace> channels;
+  std::string recurrent_source;
+  std::vector<RecurrentPace> recurrent;  // of a kind in ascending order of width
 };
 
 struct LoweringRules {
