@@ -155,6 +155,19 @@ bool runs_layer(const Step& step, const Dataflow& flow, const FlowOp& op) {
          }) != no_row;
 }
 
+/// Whether a node of the engine runs `op` that stands in no sequence, which those of traces do: of
+/// a view, whose forward operation launched nothing, in a network. Gradients of parameters are
+/// stored by such nodes, too.
+bool runs_view_backward(const Step& step, const Dataflow& flow, const FlowOp& op) {
+  for (std::uint32_t r = op.op; r != no_row; r = flow.nesting.parent[r]) {
+    const std::string_view name = text_of(step.trace, step.trace.ops.name[r]);
+    if (!has_engine_prefix(name)) continue;
+    return step.trace.ops.sequence[r] < 0 &&
+           !op_row(without_engine_prefix(name)).is(stores_gradients);
+  }
+  return false;
+}
+
 /// The model ends where the loss begins, or with the conversions and copies before it (language
 /// models: the logits but those of the last token); what follows backward belongs to the optimizer.
 /// A loss with layers behind it is a part of the model (one of a code, of experts).
@@ -182,13 +195,18 @@ void mark_pass(const Step& step, PassRange pass, Dataflow& flow) {
   std::int64_t first_loss = loss < rows ? flow.ops[loss].sequence : -1;
   // What is copied is a part of what the model made: taking it launched nothing, its gradient does.
   if (part && loss > pass.begin) first_loss = flow.ops[loss - 1].sequence + 1;
+  // Such nodes belong to the model from where its gradients begin.
+  bool behind_loss = false;
   for (std::uint32_t i = pass.begin; i < rows; ++i) {
     FlowOp& op = flow.ops[i];
     if (op.phase == FlowPhase::forward && trains && i > last_backward) op.phase = FlowPhase::other;
     if (op.phase == FlowPhase::other || is_transfer(step, flow, op)) continue;
-    op.in_model = op.phase == FlowPhase::forward
-                      ? i < end
-                      : op.sequence >= 0 && (first_loss < 0 || op.sequence < first_loss);
+    if (op.phase == FlowPhase::forward) {
+      op.in_model = i < end;
+      continue;
+    }
+    if (op.sequence >= 0) behind_loss = first_loss < 0 || op.sequence < first_loss;
+    op.in_model = behind_loss && (op.sequence >= 0 || runs_view_backward(step, flow, op));
   }
 }
 

@@ -135,6 +135,22 @@ TEST(PrecisionBadInput, PacesOfAttention) {
        "attention[2].values.own_rows");
 }
 
+TEST(PrecisionBadInput, PacesOfBatchedProducts) {
+  const auto says = [](const std::string& error, const std::string& text) {
+    EXPECT_NE(error.find(text), std::string::npos) << error;
+  };
+  says(time_error("none.json", [](Json& j) { j.erase("batched"); }), "no key \"batched\"");
+  says(time_error("number.json", [](Json& j) { j["batched"] = 1; }), "batched: found number 1");
+  says(time_error("type.json", [](Json& j) { j["batched"][0]["type"] = "fp16"; }),
+       "batched[0].type: found text \"fp16\"");
+  says(time_error("major.json", [](Json& j) { j["batched"][1].erase("compute_major"); }),
+       "batched[1]: found no key \"compute_major\"");
+  says(time_error("share.json", [](Json& j) { j["batched"][0]["values"]["share"]["value"] = -1; }),
+       "batched[0].values.share");
+  says(time_error("twice.json", [](Json& j) { j["batched"][1] = j["batched"][0]; }),
+       "batched[1]: found a second row of its type");
+}
+
 /// The error of the table of layers with these two lines after its header.
 std::string layers_error(const std::string& header, const std::string& first,
                          const std::string& second = "") {

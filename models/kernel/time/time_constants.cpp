@@ -95,6 +95,21 @@ BatchedPace read_batched(const Json& json, const Place& place) {
   return out;
 }
 
+std::vector<BatchedPace> read_batched_paces(const Json& json, const Place& place) {
+  std::vector<BatchedPace> out;
+  if (!json.is_array()) place.fail(describe_json(json), "a list");
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const Place at{place.file, place.key + "[" + std::to_string(i) + "]"};
+    const BatchedPace pace = read_batched(json[i], at);
+    const bool again = std::any_of(out.begin(), out.end(), [&](const BatchedPace& p) {
+      return p.type == pace.type && p.compute_major == pace.compute_major;
+    });
+    if (again) at.fail("a second row of its type", "one for each type and generation");
+    out.push_back(pace);
+  }
+  return out;
+}
+
 bool older(const TimeGeneration& a, const TimeGeneration& b) {
   return std::pair(a.compute_major, a.compute_minor) < std::pair(b.compute_major, b.compute_minor);
 }
@@ -119,11 +134,7 @@ TimeConstants TimeConstants::load(const std::string& path) {
   }
   std::sort(out.generations_.begin(), out.generations_.end(), older);
   out.attention_ = read_attentions(part(json, file, "attention"), file / "attention");
-  const Json& batched = part(json, file, "batched");
-  if (!batched.is_array()) (file / "batched").fail(describe_json(batched), "a list");
-  for (std::size_t i = 0; i < batched.size(); ++i) {
-    out.batched_.push_back(read_batched(batched[i], file / ("batched[" + std::to_string(i) + "]")));
-  }
+  out.batched_ = read_batched_paces(part(json, file, "batched"), file / "batched");
   return out;
 }
 

@@ -76,7 +76,8 @@ double untold_us(const CaptureConstants& constants, const Step& step, const Data
   const AttentionStyle style = attention_style(step, flow);
   double us = 0;
   for (const FlowOp& op : flow.ops) {
-    if (!mask_is_untold(step.trace, flow, style, op)) continue;
+    // A compiler has decided on attention before.
+    if (op.in_graph || !mask_is_untold(step.trace, flow, style, op)) continue;
     auto math = math_of(step, op);
     if (!math) continue;
     math->tf32 = style.tf32;

@@ -245,23 +245,29 @@ void judge(const TracedRun& run, const Scenario& scenario, const ReplayOptions& 
   result.limited_by = bands.limit(gpu);
   const BandParts parts =
       band_parts(run, scenario, options, plan, losses, gpu, result.step.gpu_busy_us);
-  LogBand kernels = gpu_band(bands, parts.launched, run.generated_error, scenario.what_ifs);
-  kernels.high += std::log1p(parts.may_add);
+  const LogBand kernels = gpu_band(bands, parts.launched, run.generated_error, scenario.what_ifs);
   const double moving_us = collectives_error_us(run, result);
   const double time_us = result.step.time_us;
   result.band_parts = parts;
-  result.band = step_band(time_us, parts.host, kernels, parts.gpu_share, moving_us);
+  const bool whole = run.summary.steps_by == StepsBy::nothing;
+  // What may be added is a reason to warn, and no part of the error that is expected.
+  const auto band_with = [&](double may_add) {
+    const LogBand widened{kernels.low, kernels.high + std::log1p(may_add)};
+    Band band = step_band(time_us, parts.host, widened, parts.gpu_share, moving_us);
+    if (whole) band.low_us *= bands.whole_trace.low, band.high_us *= bands.whole_trace.high;
+    return band;
+  };
+  result.band = band_with(parts.may_add);
   LogBand kernel_time =
       kernel_time_band(bands, parts.launched, run.generated_error, scenario.what_ifs);
   kernel_time.high += std::log1p(parts.may_add);
   result.gpu_band = {result.step.gpu_kernel_us * std::exp(kernel_time.low),
                      result.step.gpu_kernel_us * std::exp(kernel_time.high)};
-  if (run.summary.steps_by == StepsBy::nothing) {
-    for (Band* const band : {&result.band, &result.gpu_band}) {
-      band->low_us *= bands.whole_trace.low, band->high_us *= bands.whole_trace.high;
-    }
+  if (whole) {
+    result.gpu_band.low_us *= bands.whole_trace.low;
+    result.gpu_band.high_us *= bands.whole_trace.high;
   }
-  if (time_us > 0) result.expected_error = result.band.half_width_us() / time_us;
+  if (time_us > 0) result.expected_error = band_with(0).half_width_us() / time_us;
   if (scenario.what_ifs.empty() && options.mode.mode == Mode::as_traced) return;
   result.speed_up = speed_up(bands, {run.summary.unprofiled_step_us, 1, run.base_band},
                              {time_us, 1, result.band_parts, moving_us}, scenario.what_ifs);

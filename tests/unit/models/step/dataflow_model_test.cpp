@@ -158,6 +158,34 @@ TEST(Dataflow, CopiesBeforeTheLossAreNotOfTheModelNorIsTheGradientOfAPart) {
   }
 }
 
+// In networks nodes of views stand in no sequence: those behind the gradients of the loss belong to
+// the model; what stores the gradient of a parameter does not, neither does what runs in no node.
+TEST(Dataflow, NodesOfViewsBelongToTheModelBehindItsLoss) {
+  FlowMaker m;
+  const auto node = [&](const std::string& name) {
+    m.op(std::string(backward_node) + name + ">aten::clone", "[[8,16]]", R"(["c10::Half"])");
+  };
+  m.thread = 0, m.sequence = 1;
+  m.op("aten::mm", "[[8,16],[16,16]]", half2);
+  m.sequence = 2;
+  m.op("aten::mse_loss", "[[8,16],[8,16],[]]", R"(["c10::Half","c10::Half","Scalar"])");
+  m.thread = 1;
+  m.op(std::string(backward_node) + "MseLossBackward0>aten::mse_loss_backward",
+       "[[],[8,16],[8,16],[]]", R"(["c10::Half","c10::Half","c10::Half","Scalar"])");
+  m.sequence = -1;
+  node("ViewBackward0");
+  m.sequence = 1;
+  m.op(std::string(backward_node) + "MmBackward0>MmBackward0>aten::mm", "[[16,8],[8,16]]", half2);
+  m.sequence = -1;
+  node("TransposeBackward0");
+  node("torch::autograd::AccumulateGrad");
+  const Dataflow flow = dataflow(m.step());
+  const bool in_model[] = {true, false, false, false, true, true, false};
+  ASSERT_EQ(flow.ops.size(), std::size(in_model));
+  for (std::size_t i = 0; i < std::size(in_model); ++i)
+    EXPECT_EQ(flow.ops[i].in_model, in_model[i]) << i;
+}
+
 // A code has a loss of its own before the layers that read it; that of the step is the last one.
 TEST(Dataflow, ALossWithLayersBehindItIsPartOfTheModel) {
   FlowMaker m;
