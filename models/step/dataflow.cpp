@@ -206,7 +206,8 @@ void mark_pass(const Step& step, PassRange pass, Dataflow& flow) {
       continue;
     }
     if (op.sequence >= 0) behind_loss = first_loss < 0 || op.sequence < first_loss;
-    op.in_model = behind_loss && (op.sequence >= 0 || runs_view_backward(step, flow, op));
+    op.of_view = op.sequence < 0 && runs_view_backward(step, flow, op);
+    op.in_model = behind_loss && (op.sequence >= 0 || op.of_view);
   }
 }
 

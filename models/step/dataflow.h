@@ -49,6 +49,7 @@ struct FlowOp {
   FlowPhase phase = FlowPhase::other;
   std::uint32_t pass = 0;      // of those of the step, each forward and backward
   bool in_model = false;       // forward up to the loss and its backward: what a compiler is given
+  bool of_view = false;        // what the node of a view launches in the backward of a network
   bool in_graph = false;       // a compiler made it, or put it into its graph
   bool overwrites = false;     // generated code: the result takes the place of the first operand
   std::int64_t sequence = -1;  // autograd number; a backward operation has that of its forward
