@@ -117,11 +117,12 @@ std::string time_error(const std::string& name, void (*change)(Json&)) {
   return "";
 }
 
+void says(const std::string& error, const std::string& text) {
+  EXPECT_NE(error.find(text), std::string::npos) << error;
+}
+
 TEST(PrecisionBadInput, PacesOfAttention) {
   EXPECT_EQ(time_error("paces.json", [](Json&) {}), "");
-  const auto says = [](const std::string& error, const std::string& text) {
-    EXPECT_NE(error.find(text), std::string::npos) << error;
-  };
   says(time_error("none.json", [](Json& j) { j.erase("attention"); }), "no key \"attention\"");
   says(time_error("object.json", [](Json& j) { j["attention"] = 1; }), "attention: found number 1");
   says(time_error("type.json", [](Json& j) { j["attention"][0]["type"] = "fp8"; }),
@@ -136,9 +137,6 @@ TEST(PrecisionBadInput, PacesOfAttention) {
 }
 
 TEST(PrecisionBadInput, PacesOfBatchedProducts) {
-  const auto says = [](const std::string& error, const std::string& text) {
-    EXPECT_NE(error.find(text), std::string::npos) << error;
-  };
   says(time_error("none.json", [](Json& j) { j.erase("batched"); }), "no key \"batched\"");
   says(time_error("number.json", [](Json& j) { j["batched"] = 1; }), "batched: found number 1");
   says(time_error("type.json", [](Json& j) { j["batched"][0]["type"] = "fp16"; }),

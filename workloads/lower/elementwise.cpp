@@ -5,6 +5,7 @@
 
 #include "models/kernel/time/l2_kept.h"
 #include "sim/core/tensors/data_type.h"
+#include "sim/core/units.h"
 #include "workloads/lower/parts.h"
 
 namespace tandem::lowering {
@@ -245,7 +246,7 @@ namespace {
 /// copied in step, so that halves of a sector meet. Measured: bench/capture/narrow_cats.py.
 double partial_sectors_us(const Context& c, std::int64_t tensors) {
   constexpr std::size_t dim_argument = 1;
-  constexpr double sector = 32, access = 64, vector_piece = 16;
+  constexpr double access = 64, vector_piece = 16;
   const TensorShape& out = c.outputs[0];
   const auto* stated = std::get_if<std::int64_t>(&c.operands.argument(dim_argument));
   std::int64_t dim = stated == nullptr ? 0 : *stated;
@@ -254,10 +255,11 @@ double partial_sectors_us(const Context& c, std::int64_t tensors) {
   double row = element_bytes(out.type);
   for (std::int64_t d = dim; d < out.rank; ++d) row *= double(out.dims[d]);
   const double piece = row / double(tensors);
-  if (piece >= sector) return 0;
+  if (piece >= sector_bytes) return 0;
   const double rows = bytes_of(out) / row;
   const bool in_step = std::fmod(piece, vector_piece) == 0;
-  const double touched = double(tensors) * rows * std::min(1.0, row / sector) / (in_step ? 2 : 1);
+  const double touched =
+      double(tensors) * rows * std::min(1.0, row / sector_bytes) / (in_step ? 2 : 1);
   const double moved = 2 * access * touched;
   return moved / (c.gpu().l2_read_gbps * 1e3) +
          l2_missed(c.gpu(), bytes_of(out)) * moved / (c.gpu().dram_copy_gbps * 1e3);

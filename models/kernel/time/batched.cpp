@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "models/kernel/time/parts.h"
+#include "models/kernel/time/product_rows.h"
 #include "models/kernel/time/time_constants.h"
 #include "sim/core/fields/field.h"
 
@@ -21,10 +22,9 @@ constexpr Tile tiles[] = {{128, 128}, {256, 64}, {64, 256}, {128, 64}, {64, 128}
 
 /// Whether rows of both operands and of the result are whole loads of 16 bytes.
 bool aligned(const GemmShape& s) {
-  constexpr std::int64_t elements = 4;
-  const std::int64_t rows[] = {s.a_k_major ? s.k : s.m, s.b_k_major ? s.k : s.n, s.n};
-  return std::all_of(std::begin(rows), std::end(rows),
-                     [](std::int64_t row) { return row % elements == 0; });
+  constexpr double load_bytes = 16;
+  return rows_of_all(
+      s, [&](std::int64_t row) { return aligned_rows(row, DataType::fp32, load_bytes); });
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "models/kernel/time/time_constants.h"
 
 #include <algorithm>
+#include <initializer_list>
 
 #include "sim/core/fields/constants.h"
 
@@ -22,14 +23,31 @@ const Json& part(const Json& json, const Place& place, const std::string& key) {
   return json[key];
 }
 
-TimeGeneration read_generation(const Json& json, const Place& place) {
+void require_keys(const Json& json, const Place& place,
+                  std::initializer_list<std::string_view> keys) {
   require_object(json, place);
-  TimeGeneration out;
-  for (const std::string key : {"compute_major", "compute_minor", "values"}) {
-    if (!json.contains(key)) {
-      place.fail("no key \"" + key + "\"", "compute_major, compute_minor, values");
-    }
+  std::string all;
+  for (const std::string_view key : keys) all += (all.empty() ? "" : ", ") + std::string(key);
+  for (const std::string_view key : keys) {
+    if (!json.contains(key)) place.fail("no key \"" + std::string(key) + "\"", all);
   }
+}
+
+/// The rows of a list, each by `read`.
+template <class Row>
+std::vector<Row> read_rows(const Json& json, const Place& place,
+                           Row (*read)(const Json&, const Place&)) {
+  if (!json.is_array()) place.fail(describe_json(json), "a list");
+  std::vector<Row> out;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    out.push_back(read(json[i], Place{place.file, place.key + "[" + std::to_string(i) + "]"}));
+  }
+  return out;
+}
+
+TimeGeneration read_generation(const Json& json, const Place& place) {
+  require_keys(json, place, {"compute_major", "compute_minor", "values"});
+  TimeGeneration out;
   read_json(json["compute_major"], place / "compute_major", Range::positive, out.compute_major);
   read_json(json["compute_minor"], place / "compute_minor", or_zero, out.compute_minor);
   read_all(json["values"], place / "values", time_generation_fields(), out);
@@ -37,14 +55,11 @@ TimeGeneration read_generation(const Json& json, const Place& place) {
 }
 
 AttentionPace read_attention(const Json& json, const Place& place) {
-  require_object(json, place);
+  require_keys(json, place, {"type", "pass", "values"});
   constexpr std::string_view types[] = {"fp16", "fp32"};
   constexpr std::string_view passes[] = {"forward", "backward"};
   constexpr std::string_view masks[] = {"given", "learned"};
   AttentionPace out;
-  for (const std::string key : {"type", "pass", "values"}) {
-    if (!json.contains(key)) place.fail("no key \"" + key + "\"", "type, pass, values");
-  }
   out.type =
       read_choice(json["type"], place / "type", types) == 0 ? DataType::fp16 : DataType::fp32;
   out.backward = read_choice(json["pass"], place / "pass", passes) == 1;
@@ -54,12 +69,7 @@ AttentionPace read_attention(const Json& json, const Place& place) {
 }
 
 std::vector<AttentionPace> read_attentions(const Json& json, const Place& place) {
-  std::vector<AttentionPace> out;
-  if (!json.is_array()) place.fail(describe_json(json), "a list");
-  for (std::size_t i = 0; i < json.size(); ++i) {
-    out.push_back(
-        read_attention(json[i], Place{place.file, place.key + "[" + std::to_string(i) + "]"}));
-  }
+  std::vector<AttentionPace> out = read_rows(json, place, read_attention);
   struct Row {
     DataType type;
     bool learned_mask;
@@ -82,12 +92,9 @@ std::vector<AttentionPace> read_attentions(const Json& json, const Place& place)
 }
 
 BatchedPace read_batched(const Json& json, const Place& place) {
-  require_object(json, place);
+  require_keys(json, place, {"type", "compute_major", "values"});
   constexpr std::string_view types[] = {"fp32", "tf32"};
   BatchedPace out;
-  for (const std::string key : {"type", "compute_major", "values"}) {
-    if (!json.contains(key)) place.fail("no key \"" + key + "\"", "type, compute_major, values");
-  }
   out.type =
       read_choice(json["type"], place / "type", types) == 0 ? DataType::fp32 : DataType::tf32;
   read_json(json["compute_major"], place / "compute_major", Range::positive, out.compute_major);
@@ -96,16 +103,14 @@ BatchedPace read_batched(const Json& json, const Place& place) {
 }
 
 std::vector<BatchedPace> read_batched_paces(const Json& json, const Place& place) {
-  std::vector<BatchedPace> out;
-  if (!json.is_array()) place.fail(describe_json(json), "a list");
-  for (std::size_t i = 0; i < json.size(); ++i) {
-    const Place at{place.file, place.key + "[" + std::to_string(i) + "]"};
-    const BatchedPace pace = read_batched(json[i], at);
-    const bool again = std::any_of(out.begin(), out.end(), [&](const BatchedPace& p) {
-      return p.type == pace.type && p.compute_major == pace.compute_major;
+  std::vector<BatchedPace> out = read_rows(json, place, read_batched);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const bool again = std::any_of(out.begin(), out.begin() + i, [&](const BatchedPace& p) {
+      return p.type == out[i].type && p.compute_major == out[i].compute_major;
     });
-    if (again) at.fail("a second row of its type", "one for each type and generation");
-    out.push_back(pace);
+    if (!again) continue;
+    Place{place.file, place.key + "[" + std::to_string(i) + "]"}.fail(
+        "a second row of its type", "one for each type and generation");
   }
   return out;
 }
@@ -128,10 +133,7 @@ TimeConstants TimeConstants::load(const std::string& path) {
   if (!rows.is_array() || rows.empty()) {
     (file / "generations").fail(describe_json(rows), "a list of at least one generation");
   }
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    out.generations_.push_back(
-        read_generation(rows[i], file / ("generations[" + std::to_string(i) + "]")));
-  }
+  out.generations_ = read_rows(rows, file / "generations", read_generation);
   std::sort(out.generations_.begin(), out.generations_.end(), older);
   out.attention_ = read_attentions(part(json, file, "attention"), file / "attention");
   out.batched_ = read_batched_paces(part(json, file, "batched"), file / "batched");

@@ -67,10 +67,12 @@ class Parts {
   std::map<std::pair<std::int64_t, DataType>, std::uint32_t> first_;
 };
 
+/// Copies that nodes of views make take memory as they do without a compiler.
+bool is_compiled(const FlowOp& op) { return op.in_model && !op.of_view; }
+
 /// A compiler turns images into the order that the library's kernels read, lines it leaves.
 bool stays_reordered(const Step& step, const Dataflow& flow, const FlowOp& op) {
-  return op.in_model && !op.of_view &&
-         !of_pictures(step.trace, flow, op, runs_backward(op) ? 1 : 0);
+  return is_compiled(op) && !of_pictures(step.trace, flow, op, runs_backward(op) ? 1 : 0);
 }
 
 class Lives {
@@ -86,8 +88,7 @@ class Lives {
         growth_(growing_tensors(flow, ops, facts_.parameters(), batch)) {
     begin_tensors();
     for (const FlowOp& op : flow.ops) {
-      // Copies that nodes of views make take memory as they do without a compiler.
-      ops_.push_back({op.in_model && !op.of_view ? op.row : nullptr, graph_phase(op.phase)});
+      ops_.push_back({is_compiled(op) ? op.row : nullptr, graph_phase(op.phase)});
       ops_.back().pass = op.pass;
     }
     for (std::uint32_t i = 0; i < flow.ops.size(); ++i) visit(i);

@@ -20,7 +20,8 @@ namespace {
 constexpr double node_host_us = 0;
 
 /// Nothing where the operands are not known.
-std::optional<MathAttention> math_of(const Step& step, const FlowOp& op) {
+std::optional<MathAttention> math_of(const Step& step, const AttentionStyle& style,
+                                     const FlowOp& op) {
   constexpr std::size_t with_heads = 4;  // dimensions
   const bool back = op.kind == OpKind::attention_backward;
   const auto shape = attention_shape_of(step.trace, op);
@@ -30,24 +31,22 @@ std::optional<MathAttention> math_of(const Step& step, const FlowOp& op) {
   out.shape = *shape;
   out.images = q->rank == with_heads ? q->dims[0] : 1;
   out.type = q->type;
+  out.tf32 = style.tf32;
   return out;
 }
 
 /// Operations of attention to be computed by products, with what they are.
 using Exchanged = std::vector<std::pair<const FlowOp*, MathAttention>>;
 
-Exchanged exchanged(const Step& step, const Dataflow& flow, AttentionPath asked) {
-  const AttentionStyle style = attention_style(step, flow);
+Exchanged exchanged(const Step& step, const Dataflow& flow, const AttentionStyle& style,
+                    AttentionPath asked) {
   Exchanged out;
   for (const FlowOp& op : flow.ops) {
     if (forward_attention(flow, op) == nullptr) continue;
     const bool changes = asked == AttentionPath::math ||
                          attention_path(step.trace, flow, style, op) == AttentionPath::math;
     if (!changes) continue;
-    auto math = math_of(step, op);
-    if (!math) continue;
-    math->tf32 = style.tf32;
-    out.emplace_back(&op, *math);
+    if (const auto math = math_of(step, style, op)) out.emplace_back(&op, *math);
   }
   return out;
 }
@@ -72,15 +71,14 @@ std::vector<NewKernel> kernels_of(const CaptureConstants& constants, const FlowO
 }
 
 /// What products would add where nothing tells whether a program masks images once it is captured.
-double untold_us(const CaptureConstants& constants, const Step& step, const Dataflow& flow) {
-  const AttentionStyle style = attention_style(step, flow);
+double untold_us(const CaptureConstants& constants, const Step& step, const Dataflow& flow,
+                 const AttentionStyle& style) {
   double us = 0;
   for (const FlowOp& op : flow.ops) {
     // A compiler has decided on attention before.
     if (op.in_graph || !mask_is_untold(step.trace, flow, style, op)) continue;
-    auto math = math_of(step, op);
+    const auto math = math_of(step, style, op);
     if (!math) continue;
-    math->tf32 = style.tf32;
     double products_us = 0;
     for (const NewKernel& k : kernels_of(constants, op, *math)) products_us += k.duration_us;
     us += std::max(0.0, products_us - works_us(step, flow.works_of(op)));
@@ -112,12 +110,13 @@ Step with_captured_attention(Step step, AttentionPath path, const CaptureConstan
   r = {};
   if (path == AttentionPath::keep) return step;
   const Dataflow flow = dataflow(step);
+  const AttentionStyle style = attention_style(step, flow);
   losses.add("capture_may_change_work", Severity::warning,
              "attention of which the trace does not tell whether it leaves a mask out that graph "
              "capture puts back: then products and softmax in FP32 would take the place of the "
              "fused kernels (kernels of BERT take a quarter longer)",
              leaves_open(step, flow) ? 1 : 0);
-  if (path == AttentionPath::automatic) r.untold_us = untold_us(constants, step, flow);
+  if (path == AttentionPath::automatic) r.untold_us = untold_us(constants, step, flow, style);
   if (r.untold_us > 0) {
     losses.add("capture_mask_untold", Severity::warning,
                fmt::format("step of which nothing tells whether its program masks attention while "
@@ -126,7 +125,7 @@ Step with_captured_attention(Step step, AttentionPath path, const CaptureConstan
                            "(--attention math; --attention keep if not)",
                            r.untold_us));
   }
-  const Exchanged changes = exchanged(step, flow, path);
+  const Exchanged changes = exchanged(step, flow, style, path);
   if (changes.empty()) return step;
   StepEdit edit(step, node_host_us);
   for (const auto& [op, math] : changes) exchange(constants, flow, *op, math, edit, r);

@@ -7,7 +7,6 @@ The table: bench/capture/full_products.py, warm caches; three fifths of the weig
 have the rest; those whose name does not end in _fit are only scored. Needs scipy and the program zstd. The law: models/kernel/time/batched.h.
 """
 import argparse
-import csv
 import glob
 import math
 import os
@@ -19,6 +18,7 @@ from scipy.optimize import minimize
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import traces
 from fit_products import CLOCK_MHZ, DRAM_MB_PER_US, SMS, Product
+from fit_unaligned import products
 
 FMA = {"fp32": 128, "tf32": 1024}
 TILES = ((128, 128), (256, 64), (64, 256), (128, 64), (64, 128), (64, 64), (128, 32), (32, 128), (64, 32), (32, 64), (32, 32))
@@ -27,14 +27,6 @@ START = {"fp32": (2.4, 0.9, 15, 16), "tf32": (2.4, 0.7, 20, 50, 2)}
 NAMES = {"fp32": ("floor_us", "share", "start_k", "load"),
          "tf32": ("floor_us", "share", "start_k", "load", "unaligned_ratio")}
 SHORTEST_US, FEWEST, TABLE_SHARE = 6, 32, 0.6
-
-
-def table(path, type):
-    with open(path) as file:
-        for row in csv.DictReader(file):
-            if row["type"] == type:
-                m, k, n = (int(row[name]) for name in ("rows", "inner", "columns"))
-                yield Product(int(row["items"]), m, n, k, row["left_k_major"] == "1", row["right_k_major"] == "1", float(row["us"]), "table")
 
 
 def of_folder(folder, type):
@@ -54,8 +46,8 @@ def of_folder(folder, type):
 
 def of_type(p, type, share, start_k, load, unaligned=1):
     """us of the fastest tiles: operands come while a tile computes, results leave behind it."""
-    rows = (p.k if p.a_k else p.m, p.k if p.b_k else p.n, p.n)
-    ratio = unaligned if any(row % 4 for row in rows) else 1
+    lengths = (p.k if p.a_k else p.m, p.k if p.b_k else p.n, p.n)
+    ratio = unaligned if any(length % 4 for length in lengths) else 1
     steps = min(math.ceil(math.ceil(p.m / rows) * math.ceil(p.n / columns) * p.batch / SMS) * (rows * columns + load * (rows + columns))
                 for rows, columns in TILES)
     us = steps * ratio * (p.k + start_k) / (FMA[type] * min(share, 1)) / CLOCK_MHZ
@@ -100,7 +92,7 @@ def main():
     args = parser.parse_args()
     full = None
     for type in FMA:
-        measured = list(table(args.table, type))
+        measured = list(products(args.table, type))
         folders = {os.path.basename(os.path.normpath(f)): [p for p in traces.medians(of_folder(f, type)) if p.us > SHORTEST_US]
                    for f in args.captures}
         known = [p for name, some in folders.items() if name.endswith("_fit") for p in some]

@@ -29,9 +29,12 @@ START = (2.5, 5, 140, 200, 70)
 SHORTEST_US, TABLE_SHARE = 3, 0.6
 
 
-def products(path):
+def products(path, type=None):
+    """Of the table, or of one type alone."""
     with open(path) as file:
         for row in csv.DictReader(file):
+            if type not in (None, row["type"]):
+                continue
             m, k, n = (int(row[name]) for name in ("rows", "inner", "columns"))
             yield Product(int(row["items"]), m, n, k, row["left_k_major"] == "1", row["right_k_major"] == "1", float(row["us"]), row["what"])
 

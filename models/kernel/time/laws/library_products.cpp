@@ -37,12 +37,6 @@ KernelTime split_product(const GpuArch& gpu, const GemmShape& whole, const TimeC
   return best;
 }
 
-/// Rows of both operands and of the result.
-template <class Predicate>
-bool rows_of_all(const GemmShape& s, Predicate holds) {
-  return holds(s.a_k_major ? s.k : s.m) && holds(s.b_k_major ? s.k : s.n) && holds(s.n);
-}
-
 /// Warp-group instructions read operands of 32 bits from shared memory only with k innermost (PTX
 /// ISA, wgmma: transposition is for 16-bit types); others are turned around on the way. Rows that
 /// the copy engine cannot address run on the older instructions, which do not mind.

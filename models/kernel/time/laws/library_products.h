@@ -5,16 +5,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "models/kernel/time/product_rows.h"
 #include "models/kernel/time/time_model.h"
 #include "models/kernel/work/gemm_shape.h"
 #include "sim/core/fields/json_fwd.h"
 
 namespace tandem {
-
-/// Whether rows of `elements` begin at multiples of `bytes`.
-inline bool aligned_rows(std::int64_t elements, DataType type, double bytes) {
-  return elements * element_bytes(type) % static_cast<std::int64_t>(bytes) == 0;
-}
 
 /// 16-bit products whose rows are no multiples of 16 bytes, which the copy engine of warp-group
 /// instructions cannot address: older instructions, a multiple slower than the fast ones, and loads
