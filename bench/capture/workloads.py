@@ -14,6 +14,7 @@ import networks_mixers as mixers
 import networks_own as own
 import networks_parts as parts
 import networks_pictures as pictures
+import networks_plain as plain
 import networks_read as read
 import networks_served as served
 import networks_speech as speech
@@ -31,6 +32,7 @@ BUILDERS = {
     **asked.ASKED,
     **formed.FORMED,
     **usual.USUAL,
+    **plain.PLAIN,
     "resnet50": images.vision("resnet50", SGD),
     "mobilenet_v2": images.vision("mobilenet_v2", SGD),
     "vit_b_16": images.vision("vit_b_16", ADAMW),

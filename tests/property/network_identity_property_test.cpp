@@ -80,7 +80,9 @@ TEST(NetworkIdentity, OperandsAreWhatTheNetworkSays) {
     for (const FlowUse& use : flow.inputs_of(op)) {
       const FlowTensor& t = flow.tensors[use.tensor];
       ASSERT_TRUE(t.memory.known());
-      if (t.memory.role == TensorRole::parameter) EXPECT_EQ(t.producer, no_row);
+      if (t.memory.role == TensorRole::parameter) {
+        EXPECT_EQ(t.producer, no_row);
+      }
       if (t.memory.role != TensorRole::activation || t.producer == no_row) continue;
       ++activations;
       EXPECT_LE(t.producer, std::uint32_t(&op - flow.ops.data()));

@@ -26,7 +26,7 @@ constexpr Profiler profilers[] = {Profiler::remove, Profiler::keep};
 const std::vector<Trace>& captures() {
   static const std::vector<Trace> traces = [] {
     std::vector<Trace> out;
-    for (const std::string& path : test::captures(80)) out.push_back(import_trace(path));
+    for (const std::string& path : test::captures(60)) out.push_back(import_trace(path));
     return out;
   }();
   return traces;

@@ -124,6 +124,8 @@ void lower_elementwise(const Context& c, Kernels& out) {
   const Walk w = walk_of(c);
   if (w.elements <= 0) return;
   const std::size_t form = !w.contiguous ? 1 : !w.one_type && c.has_kernel(2) ? 2 : 0;
+  const bool copies = c.has_kernel(3) && !c.outputs.empty();
+  if (copies) out.push_back(memory_copy(c, c.kernel(3), 2 * bytes_of(c.outputs[0])));
   out.push_back(walk_kernel(c, w, form));
 }
 

@@ -16,7 +16,7 @@ enum class Recipe : std::uint8_t {
   nothing,      // launches no work
   sequence,     // every kernel of the rule, sized by its own row
   put,          // [0] sorts the places, then [1] single elements or [2] rows
-  elementwise,  // [0] contiguous operands, [1] computed places, [2] other types
+  elementwise,  // [0] contiguous operands, [1] computed places, [2] other types, [3] a copy first
   copy,         // the same, and [3] plain memory
   fill,         // [0]
   reduction,    // [0..2] by the width of a load: 1, 2, 4; a memset where blocks share results

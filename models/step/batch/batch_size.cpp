@@ -101,6 +101,18 @@ Compiled untrained_items(const Trace& trace, const StepWindow& step, OpRows& row
   });
 }
 
+/// By pictures, of few colours and many pixels, which no parameter is like.
+Compiled items_of_pictures(const Trace& trace, TimePoint from, OpRows& rows) {
+  constexpr std::int64_t most_colours = 4, least_side = 32;
+  const auto is = [](const TensorShape& t) {
+    return !is_index(t.type) && t.rank == image_rank && t.dims[1] <= most_colours &&
+           std::min(t.dims[2], t.dims[3]) >= least_side;
+  };
+  return compiled_items(trace, from, rows, false, [&](const std::vector<TensorShape>& shapes) {
+    return first_of(shapes, is);
+  });
+}
+
 /// The first layer from `from` on, of those that `counts` takes, that states how many items it
 /// takes.
 struct FirstLayer {
@@ -178,6 +190,7 @@ BatchSize batch_of_pass(const Trace& trace, const Links& links) {
     });
     merged = first.op == no_row;
     if (merged) compiled = untrained_items(trace, step, rows);
+    if (merged && !compiled.items) compiled = items_of_pictures(trace, from, rows);
   }
   const auto items = merged ? compiled.items : first.items;
   if (!items) return {};

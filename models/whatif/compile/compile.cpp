@@ -218,10 +218,10 @@ class Fuser {
   }
 
   void pend(std::uint32_t work, const ExtraKernel& extra) {
-    const bool product = op_row(extra.op).kind == OpKind::matmul;
-    NewKernel k =
-        new_kernel(extra, product ? compiled_.call_us(OpKind::matmul) : compiled_.launch_us());
-    if (!product) {
+    const OpKind kind = op_row(extra.op).kind;
+    const bool of_library = kind == OpKind::matmul || kind == OpKind::attention;
+    NewKernel k = new_kernel(extra, of_library ? compiled_.call_us(kind) : compiled_.launch_us());
+    if (!of_library) {
       k.kernel = names_.numbered(extra.kernel, {});
       k.op = k.kernel.name;
       report_.bytes_after += extra.bytes;

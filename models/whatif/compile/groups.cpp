@@ -339,6 +339,8 @@ FusionPlan plan_fusion(const Step& step, const Dataflow& flow, const GraphCuts& 
                        bool whole_step) {
   Planner plan(flow, cuts);
   plan.out.roles = fuse_roles(step, flow, cuts, whole_step);
+  drop_unread_weights(step, flow, plan.out.roles);
+  if (!whole_step) plan.out.attention = take_written_attention(step, flow, plan.out.roles);
   plan.out.same_as.assign(flow.tensors.size(), 0);
   std::iota(plan.out.same_as.begin(), plan.out.same_as.end(), 0U);
   plan.drop_copies();

@@ -7,6 +7,7 @@
 #include "models/step/dataflow.h"
 #include "models/whatif/compile/host/graph_cuts.h"
 #include "models/whatif/compile/roles.h"
+#include "models/whatif/compile/written_attention.h"
 
 namespace tandem {
 
@@ -20,9 +21,10 @@ struct FusionGroup {
 };
 
 struct FusionPlan {
-  std::vector<FuseRole> roles;         // per operation
-  std::vector<std::uint32_t> same_as;  // per tensor: the one that holds its values
-  std::vector<FusionGroup> groups;     // of all roles but outside, library and vanishes
+  std::vector<FuseRole> roles;              // per operation
+  std::vector<std::uint32_t> same_as;       // per tensor: the one that holds its values
+  std::vector<FusionGroup> groups;          // of all roles but outside, library and vanishes
+  std::vector<WrittenAttention> attention;  // that a fused kernel takes the place of
 };
 
 /// Operations of different graphs share no kernel. `whole_step`: loss and gradient scaling belong

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "models/kernel/time/attention.h"
 #include "models/kernel/work/gemm_shape.h"
 #include "models/whatif/compile/products.h"
 #include "sim/core/tensors/data_type.h"
@@ -267,7 +268,29 @@ bool LibraryRewrite::is_made(const FlowOp& op, const TensorShape& shape) const {
   });
 }
 
+bool LibraryRewrite::fused_attention(const FlowOp& op, LibraryChange& change) const {
+  const std::uint32_t place = c_.flow.place_of(op);
+  const auto found = std::find_if(
+      c_.plan.attention.begin(), c_.plan.attention.end(),
+      [&](const WrittenAttention& a) { return a.scores == place || a.results == place; });
+  if (found == c_.plan.attention.end()) return false;
+  const auto works = c_.flow.works_of(op);
+  change.dropped.assign(works.begin(), works.end());
+  if (found->results != place) return true;
+  const AttentionShape& shape = found->shape;
+  const double elements =
+      2 * double(shape.heads) * double(shape.queries + shape.keys) * double(shape.width);
+  change.before.push_back(
+      {c_.names.kernel(LibraryUse::attention_forward, found->type, c_.gpu.compute_major),
+       "aten::scaled_dot_product_attention",
+       attention_us(c_.gpu, c_.time, shape, found->type, false),
+       elements * element_bytes(found->type), attention_geometry(shape),
+       attention_operands(shape, found->type)});
+  return true;
+}
+
 void LibraryRewrite::matmul(const FlowOp& op, LibraryChange& change) {
+  if (fused_attention(op, change)) return;
   const auto p = product_operands(context_of(c_.step.trace, op));
   if (p && is_lowered(c_.step.trace, c_.flow, op)) return lowered_product(op, *p, change);
   if (!turns_weights_) {

@@ -47,6 +47,9 @@ class LibraryRewrite {
   /// Whether compiled code makes the operand.
   bool is_made(const FlowOp& op, const TensorShape& shape) const;
   void matmul(const FlowOp& op, LibraryChange& change);
+  /// A fused kernel takes the place of both products of attention that the program writes out; true
+  /// if `op` is one of them.
+  bool fused_attention(const FlowOp& op, LibraryChange& change) const;
   /// Attention of a layer that the framework ran in one call: of the projection behind which a
   /// compiler adds the bias, query, key and value are copies of their own.
   void take_apart(const FlowOp& op, LibraryChange& change) const;

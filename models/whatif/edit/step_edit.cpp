@@ -248,6 +248,26 @@ Operands product_factors(std::int64_t batch, std::int64_t rows, std::int64_t inn
   return out;
 }
 
+LaunchGeometry attention_geometry(const AttentionShape& shape) {
+  constexpr std::int64_t queries = 64;
+  constexpr std::uint32_t threads = 128;
+  return {{grid_side(ceil_div(shape.queries, queries) * shape.heads), 1, 1}, {threads, 1, 1}, 0, 0};
+}
+
+Operands attention_operands(const AttentionShape& shape, DataType type) {
+  Operands out;
+  out.has_shapes = true;
+  for (const std::int64_t rows : {shape.queries, shape.keys, shape.keys}) {
+    TensorShape tensor;
+    tensor.rank = 4;
+    tensor.dims[0] = 1, tensor.dims[1] = shape.heads;
+    tensor.dims[2] = rows, tensor.dims[3] = shape.width;
+    tensor.type = type;
+    out.tensors.add(out.argument_count++, tensor);
+  }
+  return out;
+}
+
 StepEdit::StepEdit(Step step, double launch_call_us)
     : step_(std::move(step)),
       launch_call_us_(launch_call_us),

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/kernel/library_names.h"
+#include "models/kernel/work/gemm_shape.h"
 #include "models/step/step.h"
 
 namespace tandem {
@@ -32,6 +33,10 @@ LaunchGeometry product_geometry(std::int64_t batch, std::int64_t rows, std::int6
 /// Of a batch of products, [rows][inner] times [inner][columns].
 Operands product_factors(std::int64_t batch, std::int64_t rows, std::int64_t inner,
                          std::int64_t columns, DataType type);
+/// Of fused attention: a block for 64 queries of a head (PyTorch, memory-efficient attention).
+LaunchGeometry attention_geometry(const AttentionShape& shape);
+/// Queries, keys and values, [1][heads][rows][width].
+Operands attention_operands(const AttentionShape& shape, DataType type);
 
 /// Collects changes of one step and applies them at once. Row and index numbers are those of the
 /// step it was made from until finish().

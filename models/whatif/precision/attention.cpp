@@ -50,15 +50,6 @@ void copy_turned_result(TypedStep& s, const std::vector<std::uint32_t>& works,
   s.edit.insert_after(works.back(), std::move(copy));
 }
 
-/// Of fused attention in FP32: a block for 64 queries of a head (PyTorch, memory-efficient
-/// attention; it does not loop over tiles as the kernels of 16 bits do).
-LaunchGeometry tiles_of_queries(const AttentionShape& shape) {
-  constexpr std::int64_t queries = 64;
-  constexpr std::uint32_t threads = 128;
-  const auto blocks = static_cast<std::uint32_t>(ceil_div(shape.queries, queries) * shape.heads);
-  return {{std::max(blocks, 1U), 1, 1}, {threads, 1, 1}, 0, 0};
-}
-
 /// In 16 bits a mask that gets a gradient leaves attention to the memory-efficient kernels, which
 /// the framework has for all generations of GPUs. What stands beside them pads the mask and clears
 /// gradients; the row sums of FP32 are the kernel's own.
@@ -110,7 +101,8 @@ void retype_group(TypedStep& s, const std::vector<std::uint32_t>& works, std::ui
   s.switched_us += times.main_us + times.sums_us + times.conversion_us;
   s.edit.set_kernel(main, kernel);
   s.drop_others(works, main, false);
-  if (!is_half(to) && shape) s.edit.set_geometry(main, tiles_of_queries(*shape));
+  // In FP32 a block does not loop over tiles as those of 16 bits do.
+  if (!is_half(to) && shape) s.edit.set_geometry(main, attention_geometry(*shape));
   if (is_half(to)) {
     // The library clears its semaphores first.
     const auto small = [&](LibraryUse use) {

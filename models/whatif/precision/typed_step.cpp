@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/kernel/launch_rules.h"
 #include "models/kernel/residual.h"
 #include "models/whatif/precision/norm.h"
 
@@ -112,6 +113,9 @@ void TypedStep::memory(std::uint32_t index, double floor_us) {
   const bool mixed_before = op.kind == OpKind::pointwise && was_half && was_full &&
                             change.old_ops[index] == DataType::fp32;
   if (before == after && !mixed_before && !change.mixed[index]) return;
+  const TensorShape* const rows = tensors(op.op).at(0);
+  const bool warp_softmax = op.kind == OpKind::softmax && rows != nullptr && rows->rank > 0 &&
+                            rows->dims[rows->rank - 1U] <= softmax_warp_columns;
   double all_us = 0;
   for (const std::uint32_t w : flow.works_of(op)) all_us += us(w);
   const double moving_share = dram_us(c.gpu, before, 1) / all_us;
@@ -122,7 +126,7 @@ void TypedStep::memory(std::uint32_t index, double floor_us) {
     const double ratio =
         memory_ratio(c.law.ratios, {sums_rows(op) ? OpKind::reduction : op.kind, op_name(op.op),
                                     strided, mixed_before, change.mixed[index], before, after,
-                                    moving_share, lane_cycle_share});
+                                    moving_share, lane_cycle_share, warp_softmax});
     set_time(w, carried_us(us(w), floor_us, ratio));
   }
 }

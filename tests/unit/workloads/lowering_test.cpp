@@ -59,6 +59,18 @@ TEST_F(LoweredOps, BroadcastOperandsNeedComputedPlaces) {
   EXPECT_EQ(kernels[0].geometry.grid[0], 6144U);  // 1572864 / (128 x 2)
 }
 
+// The framework copies what it must not change, and then fills the copy.
+TEST_F(LoweredOps, FillingByAMaskCopiesUnlessInPlace) {
+  const TensorShape scores = row_major({16, 8, 384, 384});
+  TensorShape mask = row_major({1, 1, 384, 384});
+  mask.type = DataType::boolean;
+  EXPECT_EQ(lower("aten::masked_fill_", {scores, mask}, {scores}).size(), 1U);
+  const auto kernels = lower("aten::masked_fill", {scores, mask}, {scores});
+  ASSERT_EQ(kernels.size(), 2U);
+  EXPECT_EQ(kernels[0].kind, ActivityKind::memcpy);
+  EXPECT_EQ(kernels[0].bytes, 4 * scores.elements());
+}
+
 // 201 million elements whose places are computed take 190 SM cycles for each 256 of them:
 // 786432 blocks on 132 SMs at 1980 MHz are 572 us; their bytes take 346.
 TEST_F(LoweredOps, ComputedPlacesTakeLanesWhateverTheyMove) {

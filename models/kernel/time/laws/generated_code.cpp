@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "sim/core/fields/field.h"
 #include "sim/core/units.h"
@@ -206,6 +207,15 @@ double row_blocks(const GeneratedWork& work) {
   return work.rows / rows_a_block;
 }
 
+/// Places of a block that holds a row of `elements` for each of them: a power of two, or of longer
+/// rows a thousand at a time. Lanes beyond the end of the row draw random numbers, too.
+double held_share(double elements) {
+  constexpr double loop = 1024;
+  if (elements < 1) return 1;
+  if (elements > loop) return std::ceil(elements / loop) * loop / elements;
+  return std::exp2(std::ceil(std::log2(elements))) / elements;
+}
+
 }  // namespace
 
 const FloorAndShare& GeneratedCode::rate(GeneratedKind kind) const {
@@ -246,7 +256,8 @@ double generated_us(const GpuArch& gpu, const GeneratedCode& code, const Generat
   const double drawing = work.softmax ? 0
                                       : code.random_row_lane_cycles +
                                             code.random_column_lane_cycles * work.row_elements;
-  const double beside = work.softmax ? code.random_softmax_lane_cycles : 0;
+  const double beside =
+      work.softmax ? code.random_softmax_lane_cycles * held_share(work.row_elements) : 0;
   // Shorter rows have fewer lanes to pass their largest element and their sum between.
   const bool passes = work.softmax && work.row_elements >= gpu.warp_size;
   const double block_us = code.row_block_us * (passes ? code.softmax_block_ratio : 1);

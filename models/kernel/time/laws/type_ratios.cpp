@@ -55,6 +55,9 @@ std::vector<Field<TypeRatios>> type_ratios_fields() {
   };
   cycles("exponential_lane_cycles", "of one FP32 lane for a sigmoid or tangent of an element",
          &R::exponential_lane_cycles);
+  cycles("softmax_lane_cycles",
+         "... for an element of a softmax whose rows a warp takes, one number a load",
+         &R::softmax_lane_cycles);
   cycles("error_lane_cycles", "... for the error function (GELU)", &R::error_lane_cycles);
   cycles("error_gradient_lane_cycles", "... for its gradient", &R::error_gradient_lane_cycles);
   add("pointwise_dram_share", "share of the peak DRAM rate of element-wise kernels",
@@ -113,6 +116,7 @@ double memory_ratio(const TypeRatios& ratios, const BytesChange& change) {
     case OpKind::other: return 1;  // bound by their index arithmetic
     default:
       if (row.is(arithmetic)) ratio = beside_arithmetic(lane_cycles(ratios, row));
+      if (change.warp_softmax) ratio = beside_arithmetic(ratios.softmax_lane_cycles);
       if (change.strided) ratio = beside(ratios.strided_power);
   }
   if (change.mixed_after && !change.mixed_before) ratio *= ratios.mixed_slowdown;

@@ -20,6 +20,7 @@ struct TypeRatios {
   double attention = 0;
   double attention_backward = 0;
   double exponential_lane_cycles = 0;
+  double softmax_lane_cycles = 0;
   double error_lane_cycles = 0, error_gradient_lane_cycles = 0;
   double pointwise_dram_share = 0;
   double random = 0;
@@ -47,6 +48,7 @@ struct BytesChange {
   /// Parts of the time before that moving the bytes takes at the DRAM's peak, and one cycle of an
   /// FP32 lane for each element.
   double moving_share = 0, lane_cycle_share = 0;
+  bool warp_softmax = false;  // forward, of rows that a warp takes each
 };
 /// time^power = moving^power + rest^power: `moving_share`, what moving the bytes at the DRAM's peak
 /// takes of the time before, is multiplied by `bytes`; the rest stays what it was.

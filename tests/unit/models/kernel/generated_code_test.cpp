@@ -170,6 +170,22 @@ TEST(GeneratedCode, ArithmeticRunsBesideMemoryButNotWithinARow) {
   EXPECT_NEAR(generated_us(gpu(), code, rows), 3 + 100 + lane_us(gpu(), 140 * numbers), 1e-6);
 }
 
+// Rows of 145 lie in 256 places, each of which draws a number in 150 cycles; rows of 1600 in 2048.
+TEST(GeneratedCode, PlacesBeyondARowDrawRandomNumbersToo) {
+  const GeneratedCode code = easy_code();
+  GeneratedWork rows{.kind = GeneratedKind::row,
+                     .bytes = 1,
+                     .random_numbers = 1e9,
+                     .row_elements = 145,
+                     .rows = 1,
+                     .softmax = true};
+  EXPECT_NEAR(generated_us(gpu(), code, rows), 3 + lane_us(gpu(), 150e9 * 256 / 145), 1e-6);
+  rows.row_elements = 256;
+  EXPECT_NEAR(generated_us(gpu(), code, rows), 3 + lane_us(gpu(), 150e9), 1e-6);
+  rows.row_elements = 1600;
+  EXPECT_NEAR(generated_us(gpu(), code, rows), 3 + lane_us(gpu(), 150e9 * 2048 / 1600), 1e-6);
+}
+
 // Rows of 100 fill 128 places, so 8 of them share a block of 1024; 132000 rows are 16500 blocks,
 // 125 an SM.
 TEST(GeneratedCode, ManyShortRowsCostBlocks) {

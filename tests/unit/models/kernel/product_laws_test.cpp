@@ -112,7 +112,8 @@ TensorShape strided(TensorShape t, std::initializer_list<std::int64_t> strides) 
 // once more: four times. Odd rows: five times and twice.
 TEST(LibraryProducts, HalvesAreTilesAndBytesAndAFloor) {
   LibraryProducts products;
-  products.half = {.floor_us = 2, .start_k = 100, .dram_share = 0.5, .split_us = 50};
+  products.half = {
+      .floor_us = 2, .start_k = 100, .dram_share = 0.5, .split_us = 50, .unaligned = {}};
   products.half.unaligned = {
       .even_ratio = 3, .odd_ratio = 5, .even_load = 64, .odd_load = 128, .start_k = 100};
   GemmShape shape{.m = 128, .n = 128, .k = 256, .batch = 132, .type = DataType::fp16};
@@ -135,7 +136,8 @@ TEST(LibraryProducts, HalvesAreTilesAndBytesAndAFloor) {
 // in place of 524288; operands, and a part more than there are of the result in FP32.
 TEST(LibraryProducts, VeryManyAddendsAreSplitIntoManyParts) {
   LibraryProducts products;
-  products.half = {.floor_us = 2, .start_k = 100, .dram_share = 0.5, .split_us = 50};
+  products.half = {
+      .floor_us = 2, .start_k = 100, .dram_share = 0.5, .split_us = 50, .unaligned = {}};
   const std::int64_t k = 128 * 4096;
   const GemmShape shape{.m = 64, .n = 64, .k = k, .batch = 1, .type = DataType::fp16};
   const TimeConstants constants = TimeConstants::load(source_path("configs/kernels/time.json"));

@@ -40,7 +40,8 @@ const TypeRatios& ratios() {
   static const TypeRatios instance = [] {
     TypeRatios r;
     r.convolution = 0.5, r.misaligned_convolution = 0.9, r.depthwise = 0.6;
-    r.exponential_lane_cycles = 2, r.error_lane_cycles = 7, r.error_gradient_lane_cycles = 9;
+    r.exponential_lane_cycles = 2, r.softmax_lane_cycles = 9, r.error_lane_cycles = 7,
+    r.error_gradient_lane_cycles = 9;
     r.pointwise_dram_share = 0.8, r.mixed_slowdown = 2;
     r.reduction_power = 1, r.strided_power = 2;
     return r;
@@ -97,6 +98,17 @@ TEST(TypeRatios, ArithmeticPassesBesideTheBytes) {
   EXPECT_DOUBLE_EQ(ratio("aten::silu", 8, 4, 0.8), 0.5);
   EXPECT_DOUBLE_EQ(ratio("aten::gelu", 4, 8, 0.4), 1);
   EXPECT_DOUBLE_EQ(ratio("aten::gelu", 4, 8, 0.9), 2);  // no more than all of it
+}
+
+// A warp loads a number of a row at a time, whatever its width: 9 cycles that are a tenth of the
+// time each. A block loads several at once, and follows the bytes.
+TEST(TypeRatios, RowsThatAWarpTakesKeepTheirTime) {
+  const auto ratio = [](bool warp) {
+    return memory_ratio(
+        ratios(), {OpKind::softmax, "aten::_softmax", false, false, false, 8, 4, 0.8, 0.1, warp});
+  };
+  EXPECT_DOUBLE_EQ(ratio(true), 0.9);
+  EXPECT_DOUBLE_EQ(ratio(false), 0.5);
 }
 
 }  // namespace

@@ -1,6 +1,11 @@
 // Which way attention goes in compiled code.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "models/whatif/compile/attention.h"
 #include "tests/unit/models/whatif/compile_for_tests.h"
 #include "tests/unit/models/whatif/flow_for_tests.h"
@@ -95,6 +100,64 @@ TEST(CompiledAttention, ProductsOfScoresFollowTheProgramToTf32) {
   const std::string start = "sm90_xmma_gemm_f32f32_", end = "_tn_n_tilesize64x64x32_warpgroupsize";
   EXPECT_EQ(products(start + "tf32f32_f32" + end), (std::pair<std::size_t, std::size_t>{0, 2}));
   EXPECT_EQ(products("ampere_sgemm_64x64_tn"), (std::pair<std::size_t, std::size_t>{2, 0}));
+}
+
+/// Attention written out: scores of 2 x 4 heads of 128 x 128, which `between` changes, softmax,
+/// results; `weights`: their averages over heads, which nothing reads.
+Step written_out(std::string_view between, std::string_view type, bool weights = false,
+                 std::string_view kernel = "cutlass_80_tensorop_f16_s16816gemm_f16_64x64") {
+  const std::string one = "[\"" + std::string(type) + "\"";
+  const std::string two = one + ",\"" + std::string(type) + "\"]";
+  const std::string_view scores = weights ? "[8,128,128]" : "[2,4,128,128]";
+  FlowMaker m;
+  m.op("aten::mul", "[[8,128,64],[]]", one + R"(,"Scalar"])");
+  m.op("aten::matmul>aten::bmm", "[[8,128,64],[8,64,128]]", two, "", kernel);
+  if (!between.empty()) {
+    m.op(between, "[" + std::string(scores) + ",[]]", one + R"(,"Scalar"])", R"(["","8."])");
+  }
+  m.op("aten::softmax>aten::_softmax", "[" + std::string(scores) + ",[],[]]",
+       one + R"(,"Scalar","Scalar"])", R"(["","-1","False"])", "softmax_warp_forward");
+  m.op("aten::matmul>aten::bmm", "[[8,128,128],[8,128,64]]", two, "", kernel);
+  if (weights) {
+    m.op("aten::mean", "[[2,4,128,128],[],[],[]]", one + R"(,"ScalarList","Scalar",""])",
+         R"(["","[1]","False",""])", "reduce_kernel");
+  }
+  m.op("aten::relu", "[[8,128,64]]", one + "]");
+  return m.step();
+}
+
+std::size_t count_of(const std::vector<std::string>& names, std::string_view part) {
+  return static_cast<std::size_t>(
+      std::count_if(names.begin(), names.end(),
+                    [&](const std::string& name) { return name.find(part) != std::string::npos; }));
+}
+
+// TorchInductor knows scores that are divided by a number, and scores of each head as they are; not
+// those that are multiplied, nor FP32 unless products may run in TF32.
+TEST(CompiledAttention, WrittenOutAttentionIsFusedInTheFormsThatTheCompilerKnows) {
+  const auto fused = [](const Step& step) {
+    CompileBench s;
+    const std::vector<std::string> names = test::kernel_names(s.compile(step));
+    EXPECT_EQ(count_of(names, "sdpa") + count_of(names, "fmha") == 0, count_of(names, "gemm") == 2);
+    EXPECT_EQ(count_of(names, "softmax") == 0, count_of(names, "gemm") == 0);
+    return count_of(names, "gemm") == 0;
+  };
+  const std::string_view full = "ampere_sgemm_64x64_tn";
+  EXPECT_TRUE(fused(written_out("aten::div", "c10::Half")));
+  EXPECT_TRUE(fused(written_out("", "c10::BFloat16", true)));
+  EXPECT_FALSE(fused(written_out("aten::mul", "c10::Half")));
+  EXPECT_FALSE(fused(written_out("", "c10::Half")));
+  EXPECT_FALSE(fused(written_out("aten::div", "float", false, full)));
+}
+
+// Compiled code leaves out what nothing reads: nn.MultiheadAttention averages its weights unless
+// told otherwise.
+TEST(CompiledAttention, AveragesOfWeightsThatNothingReadsAreNotComputed) {
+  CompileBench s;
+  const std::vector<std::string> names =
+      test::kernel_names(s.compile(written_out("", "float", true, "ampere_sgemm_64x64_tn")));
+  EXPECT_EQ(count_of(names, "mean"), 0U);
+  EXPECT_EQ(count_of(names, "softmax"), 1U);
 }
 
 // Time and memory follow one answer: XLA's own is that of the trace.

@@ -129,7 +129,9 @@ TEST(Divided, MoreRanksHoldLessEach) {
             .prediction.result;
     ASSERT_TRUE(r.memory.has_value()) << ranks;
     const MemorySummary& m = *r.memory;
-    if (before > 0) EXPECT_LT(m.peak_bytes, 0.95 * before) << ranks;
+    if (before > 0) {
+      EXPECT_LT(m.peak_bytes, 0.95 * before) << ranks;
+    }
     before = m.peak_bytes;
     EXPECT_DOUBLE_EQ(m.kept.sum() + m.tensors_bytes(), m.peak_bytes) << ranks;
     // Two states of 505,956,352 parameters in FP32.

@@ -96,6 +96,13 @@ TEST(BatchSize, IsThatOfTheFirstTensorOfCompiledCodeThatNoGradientReaches) {
   EXPECT_EQ(untrained_batch("[16,128,768]", false), std::nullopt);   // a parameter, perhaps
 }
 
+// Without gradients nothing tells a parameter, but none is like a picture.
+TEST(BatchSize, IsThatOfThePicturesThatCompiledCodeIsGiven) {
+  EXPECT_EQ(untrained_batch("[64,3,224,224]", false), 64);
+  EXPECT_EQ(untrained_batch("[64,3,7,7]", false), std::nullopt);
+  EXPECT_EQ(untrained_batch("[64,96,56,56]", false), std::nullopt);
+}
+
 // Two passes of 8 items before the optimizer: tensors have 8, the step works on 16.
 TEST(BatchSize, IsThatOfOnePassBesideTheirNumber) {
   TraceMaker m;
