@@ -75,7 +75,7 @@ def measured(form, places, width, kind):
         aligned = operands(form, padded, width, kind)
         whole, _ = events(lambda: form(*aligned))
     return {"form": form.__name__, "places": places, "width": width, "type": str(kind).split(".")[1],
-            "padded": any(side % 8 == 0 and side != width and side not in (places,) for s in shapes for side in s[0][1:] + s[1][1:]),
+            "padded": any(side not in (ITEMS, places, width) for s in shapes for operand in s for side in operand),
             "shapes": shapes, "compiled": kernels, "plain": plain[-1], "aligned": whole[-1]}
 
 

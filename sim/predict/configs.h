@@ -14,7 +14,7 @@
 #include "models/kernel/time/time_constants.h"
 #include "models/runtime/host_model.h"
 #include "models/whatif/batch/law.h"
-#include "models/whatif/compile/fusion_law.h"
+#include "models/whatif/compile/inductor/fusion_law.h"
 #include "models/whatif/edit/repeat_law.h"
 #include "models/whatif/gpu/retarget_law.h"
 #include "models/whatif/optimizer/law.h"

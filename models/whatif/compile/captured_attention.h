@@ -9,7 +9,7 @@
 #include "models/kernel/time/time_constants.h"
 #include "models/step/step.h"
 #include "models/whatif/compile/attention.h"
-#include "models/whatif/compile/fusion_law.h"
+#include "models/whatif/compile/inductor/fusion_law.h"
 #include "sim/core/error.h"
 
 namespace tandem {

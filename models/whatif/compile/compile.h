@@ -15,8 +15,8 @@
 #include "models/runtime/host_model.h"
 #include "models/step/step.h"
 #include "models/whatif/compile/attention.h"
-#include "models/whatif/compile/fusion_law.h"
 #include "models/whatif/compile/host/bucket_cuts.h"
+#include "models/whatif/compile/inductor/fusion_law.h"
 #include "sim/core/error.h"
 #include "sim/core/named.h"
 

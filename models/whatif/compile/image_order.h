@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "models/step/dataflow.h"
-#include "models/whatif/compile/fusion_law.h"
 #include "models/whatif/compile/groups.h"
+#include "models/whatif/compile/inductor/fusion_law.h"
 
 namespace tandem {
 

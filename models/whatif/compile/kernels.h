@@ -8,9 +8,9 @@
 #include "models/arch/gpu_arch.h"
 #include "models/kernel/choice/measured_layers.h"
 #include "models/kernel/library_names.h"
-#include "models/whatif/compile/fusion_law.h"
 #include "models/whatif/compile/groups.h"
 #include "models/whatif/compile/image_order.h"
+#include "models/whatif/compile/inductor/fusion_law.h"
 #include "models/whatif/edit/step_edit.h"
 
 namespace tandem {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "models/arch/gpu_config.h"
-#include "models/whatif/compile/fusion_law.h"
+#include "models/whatif/compile/inductor/fusion_law.h"
 #include "tests/source_dir/source_dir.h"
 
 namespace tandem {

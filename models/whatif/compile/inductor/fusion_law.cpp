@@ -1,4 +1,4 @@
-#include "models/whatif/compile/fusion_law.h"
+#include "models/whatif/compile/inductor/fusion_law.h"
 
 #include "sim/core/fields/constants.h"
 
