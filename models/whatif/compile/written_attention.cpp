@@ -137,7 +137,8 @@ std::vector<WrittenAttention> take_written_attention(const Step& step, const Dat
 void drop_unread_weights(const Step& step, const Dataflow& flow, std::vector<FuseRole>& roles) {
   for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
     const FlowOp& op = flow.ops[i];
-    if (op.kind != OpKind::reduction || op.phase != FlowPhase::forward || op.input_count != 1) {
+    if (roles[i] == FuseRole::outside || op.kind != OpKind::reduction ||
+        op.phase != FlowPhase::forward || op.input_count != 1) {
       continue;
     }
     const auto outputs = flow.outputs_of(op);
