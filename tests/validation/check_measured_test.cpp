@@ -103,7 +103,7 @@ Codes false_alarms(const std::string& path) {
 
 TEST(CheckMeasured, NothingIsWrongWithCleanCaptures) {
   std::size_t cases = 0;
-  for (const std::string& path : test::captures(120)) {
+  for (const std::string& path : test::captures(200)) {
     const CheckReport report = check_of(import_trace(path));
     EXPECT_EQ(codes(report, Concern::wrong), false_alarms(path)) << path;
     ++cases;
