@@ -14,14 +14,14 @@ import torch.nn.functional as F
 from torch import nn
 from torch.profiler import ProfilerActivity, profile
 
-from networks_plain import AttendedMap, CausalAttention, MaskedAttention, QueriesScaled, ScaledAttention, SumsAttention, heads_of
+from networks_plain import AttendedMap, CausalAttention, MaskedAttention, QueriesScaled, ScaledAttention, SumsAttention
 
 WIDTH, HEADS, BATCH, SEQ = 512, 8, 16, 256
 
 
 class Divided(ScaledAttention):
     def forward(self, x):
-        q, k, v = (heads_of(part, self.heads) for part in self.to_qkv(self.norm(x)).chunk(3, dim=-1))
+        q, k, v = self.parts(x)
         weights = self.dropout((q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])).softmax(dim=-1))
         return self.out((weights @ v).transpose(1, 2).reshape(x.shape))
 
@@ -31,7 +31,7 @@ class Library(ScaledAttention):
     masked = False
 
     def forward(self, x):
-        q, k, v = (heads_of(part, self.heads) for part in self.to_qkv(self.norm(x)).chunk(3, dim=-1))
+        q, k, v = self.parts(x)
         scores = torch.matmul(q, k.transpose(2, 3)) * self.scale
         if self.masked:
             scores = scores + torch.zeros(1, 1, x.shape[1], x.shape[1], dtype=x.dtype, device=x.device).triu(1)
@@ -52,7 +52,7 @@ class Placed(ScaledAttention):
         self.bias = nn.Parameter(torch.zeros(1, HEADS, SEQ, SEQ))
 
     def forward(self, x):
-        q, k, v = (heads_of(part, self.heads) for part in self.to_qkv(self.norm(x)).chunk(3, dim=-1))
+        q, k, v = self.parts(x)
         scores = torch.matmul(q, k.transpose(3, 2))
         scores += self.bias
         weights = F.dropout(F.softmax(scores.float(), dim=-1).type_as(scores), p=self.dropout.p, training=self.training)
@@ -63,7 +63,7 @@ class Windowed(Placed):
     """As Swin has it: queries are scaled, learned places added."""
 
     def forward(self, x):
-        q, k, v = (heads_of(part, self.heads) for part in self.to_qkv(self.norm(x)).chunk(3, dim=-1))
+        q, k, v = self.parts(x)
         scores = (q * self.scale) @ k.transpose(-2, -1) + self.bias
         return self.out((self.dropout(scores.softmax(dim=-1)) @ v).transpose(1, 2).reshape(x.shape))
 
@@ -101,14 +101,21 @@ class Turned(nn.Module):
         return self.map(x.permute(0, 3, 1, 2))
 
 
-def kernels(step):
-    for _ in range(3):
+def profiled(step):
+    """Events of a step, programs tuned before."""
+    for _ in range(4):
         step()
     torch.cuda.synchronize()
-    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as p:
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], record_shapes=True) as p:
         step()
         torch.cuda.synchronize()
-    return [[e.name[:90], round(e.device_time, 2)] for e in p.events() if e.device_type == torch.autograd.DeviceType.CUDA]
+    return p.events()
+
+
+def kernels(events):
+    """[name, microseconds] of device work, without the ranges of compiled graphs."""
+    return [[e.name[:90], round(e.device_time, 2)] for e in events
+            if e.device_type == torch.autograd.DeviceType.CUDA and not e.name.startswith("##")]
 
 
 def measured(form, task, precision, dropout):
@@ -130,8 +137,8 @@ def measured(form, task, precision, dropout):
             with torch.no_grad():
                 step()
         return step if task == "train" else quiet
-    eager = kernels(step_of(layer))
-    compiled = kernels(step_of(torch.compile(layer)))
+    eager = kernels(profiled(step_of(layer)))
+    compiled = kernels(profiled(step_of(torch.compile(layer))))
     return {"form": form, "task": task, "precision": precision, "dropout": dropout,
             "fused": counters["inductor"]["fuse_attention"], "compiled": compiled, "eager": eager}
 

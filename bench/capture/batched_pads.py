@@ -11,7 +11,8 @@ import sys
 import time
 
 import torch
-from torch.profiler import ProfilerActivity, profile
+
+from attention_forms import kernels, profiled
 
 ITEMS = 192
 
@@ -52,31 +53,20 @@ def operands(form, places, width, kind):
     return of(ITEMS, places, places), of(ITEMS, places, width)
 
 
-def events(step):
-    for _ in range(4):
-        step()
-    torch.cuda.synchronize()
-    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], record_shapes=True) as p:
-        step()
-        torch.cuda.synchronize()
-    kernels = [[e.name[:70], round(e.device_time, 2)] for e in p.events() if e.device_type == torch.autograd.DeviceType.CUDA]
-    shapes = [e.input_shapes[:2] for e in p.events() if e.name == "aten::bmm"]
-    return kernels, shapes
-
-
 def measured(form, places, width, kind):
     torch._dynamo.reset()
     made = operands(form, places, width, kind)
     with torch.no_grad():
         compiled = torch.compile(form)
-        kernels, shapes = events(lambda: compiled(*made))
-        plain, _ = events(lambda: form(*made))
+        events = profiled(lambda: compiled(*made))
+        plain = kernels(profiled(lambda: form(*made)))
         padded = -(-places // 8) * 8
         aligned = operands(form, padded, width, kind)
-        whole, _ = events(lambda: form(*aligned))
+        whole = kernels(profiled(lambda: form(*aligned)))
+    shapes = [e.input_shapes[:2] for e in events if e.name == "aten::bmm"]
     return {"form": form.__name__, "places": places, "width": width, "type": str(kind).split(".")[1],
             "padded": any(side not in (ITEMS, places, width) for s in shapes for operand in s for side in operand),
-            "shapes": shapes, "compiled": kernels, "plain": plain[-1], "aligned": whole[-1]}
+            "shapes": shapes, "compiled": kernels(events), "plain": plain[-1], "aligned": whole[-1]}
 
 
 def main():

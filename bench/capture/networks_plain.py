@@ -25,8 +25,11 @@ class ScaledAttention(nn.Module):
         self.norm, self.dropout = nn.LayerNorm(width), nn.Dropout(dropout)
         self.to_qkv, self.out = nn.Linear(width, 3 * width, bias=False), nn.Linear(width, width)
 
+    def parts(self, x):
+        return [heads_of(part, self.heads) for part in self.to_qkv(self.norm(x)).chunk(3, dim=-1)]
+
     def forward(self, x):
-        q, k, v = (heads_of(part, self.heads) for part in self.to_qkv(self.norm(x)).chunk(3, dim=-1))
+        q, k, v = self.parts(x)
         weights = self.dropout((torch.matmul(q, k.transpose(-1, -2)) * self.scale).softmax(dim=-1))
         return self.out(torch.matmul(weights, v).transpose(1, 2).reshape(x.shape))
 
@@ -45,7 +48,7 @@ class SumsAttention(ScaledAttention):
     """Both products are einsums."""
 
     def forward(self, x):
-        q, k, v = (heads_of(part, self.heads) for part in self.to_qkv(self.norm(x)).chunk(3, dim=-1))
+        q, k, v = self.parts(x)
         weights = self.dropout((torch.einsum("bhid,bhjd->bhij", q, k) * self.scale).softmax(dim=-1))
         return self.out(torch.einsum("bhij,bhjd->bhid", weights, v).transpose(1, 2).reshape(x.shape))
 

@@ -31,9 +31,9 @@ struct ExtraKernel {
   PredictedKernel kernel;
   std::string op;
   double us = 0;
-  double bytes = 0;
+  double bytes = 0;  // of generated code, for the report
   LaunchGeometry geometry;
-  Operands operands = {};  // of a product
+  Operands operands = {};  // of a library kernel
 };
 
 /// What the rule finds of the model.

@@ -1,7 +1,6 @@
 #include "models/whatif/compile/group_cycles.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "models/ops/op_table.h"
 #include "models/whatif/compile/inductor/windows.h"
@@ -119,7 +118,7 @@ double lane_cycles(const GroupView& g) {
 double softmax_cycles(const GroupView& g) {
   const GeneratedCode& code = g.context().law.generated;
   const double columns = std::max(1.0, g.row_elements());
-  const double held = double(std::bit_ceil(static_cast<std::uint64_t>(columns)));
+  const double held = held_places(columns);
   const bool loops = g.loops_rows();
   double cycles = 0;
   for (const std::uint32_t i : g.group().ops) {

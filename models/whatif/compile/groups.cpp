@@ -340,6 +340,7 @@ FusionPlan plan_fusion(const Step& step, const Dataflow& flow, const GraphCuts& 
   Planner plan(flow, cuts);
   plan.out.roles = fuse_roles(step, flow, cuts, whole_step);
   drop_unread_weights(step, flow, plan.out.roles);
+  // A compiler that is given the whole step is XLA, which has no such pattern.
   if (!whole_step) plan.out.attention = take_written_attention(step, flow, plan.out.roles);
   plan.out.same_as.assign(flow.tensors.size(), 0);
   std::iota(plan.out.same_as.begin(), plan.out.same_as.end(), 0U);

@@ -278,14 +278,12 @@ bool LibraryRewrite::fused_attention(const FlowOp& op, LibraryChange& change) co
   change.dropped.assign(works.begin(), works.end());
   if (found->results != place) return true;
   const AttentionShape& shape = found->shape;
-  const double elements =
-      2 * double(shape.heads) * double(shape.queries + shape.keys) * double(shape.width);
   change.before.push_back(
-      {c_.names.kernel(LibraryUse::attention_forward, found->type, c_.gpu.compute_major),
-       "aten::scaled_dot_product_attention",
-       attention_us(c_.gpu, c_.time, shape, found->type, false),
-       elements * element_bytes(found->type), attention_geometry(shape),
-       attention_operands(shape, found->type)});
+      {.kernel = c_.names.kernel(LibraryUse::attention_forward, found->type, c_.gpu.compute_major),
+       .op = "aten::scaled_dot_product_attention",
+       .us = attention_us(c_.gpu, c_.time, shape, found->type, false),
+       .geometry = attention_geometry(shape),
+       .operands = attention_operands(shape, found->type)});
   return true;
 }
 

@@ -202,18 +202,16 @@ double spent_cycles(const GeneratedCode& code, const GeneratedWork& work) {
 
 /// Blocks hold as many rows as keep 1024 elements, eight at most (heuristics of TorchInductor).
 double row_blocks(const GeneratedWork& work) {
-  const auto columns = static_cast<std::uint64_t>(std::max(1.0, work.row_elements));
-  const double rows_a_block = std::clamp(1024.0 / double(std::bit_ceil(columns)), 1.0, 8.0);
-  return work.rows / rows_a_block;
+  return work.rows / std::clamp(1024.0 / held_places(work.row_elements), 1.0, 8.0);
 }
 
-/// Places of a block that holds a row of `elements` for each of them: a power of two, or of longer
-/// rows a thousand at a time. Lanes beyond the end of the row draw random numbers, too.
-double held_share(double elements) {
+/// Places that draw a random number, for each element of a row: also those beyond its end. Of
+/// longer rows a block takes a thousand at a time.
+double drawing_places(double row_elements) {
   constexpr double loop = 1024;
-  if (elements < 1) return 1;
-  if (elements > loop) return std::ceil(elements / loop) * loop / elements;
-  return std::exp2(std::ceil(std::log2(elements))) / elements;
+  const double elements = std::max(1.0, row_elements);
+  const double places = elements > loop ? std::ceil(elements / loop) * loop : held_places(elements);
+  return places / elements;
 }
 
 }  // namespace
@@ -246,6 +244,10 @@ std::vector<Field<GeneratedCode>> generated_code_fields() {
   return fields;
 }
 
+double held_places(double row_elements) {
+  return double(std::bit_ceil(static_cast<std::uint64_t>(std::max(1.0, row_elements))));
+}
+
 double generated_us(const GpuArch& gpu, const GeneratedCode& code, const GeneratedWork& work) {
   const double floor = code.rate(work.kind).floor_us;
   const double passed = passed_us(gpu, code, work) + added_us(gpu, code, work);
@@ -257,7 +259,7 @@ double generated_us(const GpuArch& gpu, const GeneratedCode& code, const Generat
                                       : code.random_row_lane_cycles +
                                             code.random_column_lane_cycles * work.row_elements;
   const double beside =
-      work.softmax ? code.random_softmax_lane_cycles * held_share(work.row_elements) : 0;
+      work.softmax ? code.random_softmax_lane_cycles * drawing_places(work.row_elements) : 0;
   // Shorter rows have fewer lanes to pass their largest element and their sum between.
   const bool passes = work.softmax && work.row_elements >= gpu.warp_size;
   const double block_us = code.row_block_us * (passes ? code.softmax_block_ratio : 1);

@@ -95,6 +95,9 @@ struct GeneratedWork {
   bool softmax = false;  // of these rows, or its gradient
 };
 
+/// Places of a block that holds a row whole: a power of two.
+double held_places(double row_elements);
+
 /// Memory and arithmetic run side by side in kernels of independent elements and the longer counts.
 /// The autotuner gives few elements to twice as many threads, each of which then computes places
 /// and loads what is broadcast for fewer of them.
