@@ -193,7 +193,7 @@ TEST(AdviseMeasured, RanksTheFastestFirst) {
         unfitted.push_back({base, all});
     }
   }
-  for (const auto& [base, all] : test::some_of(unfitted, 80)) score_base(base, all, holdout);
+  for (const auto& [base, all] : test::some_of(unfitted, 48)) score_base(base, all, holdout);
   expect_good(fit, "fit", 20);
   expect_good(holdout, "holdout", 30);
 }

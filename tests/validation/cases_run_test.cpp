@@ -32,12 +32,12 @@ CompareOptions committed_data() {
 /// What lies in one folder, or belongs to one set of several, is read once for all questions.
 std::string group_of(const Case& c) { return c.folder.empty() ? c.set : c.folder; }
 
-/// Of half of the groups, and what few of them have.
+/// Of a third of the groups, and what few of them have.
 std::vector<Case> some_cases() {
   std::vector<Case> all = load_cases(source_path("validation/cases"));
   std::set<std::string> groups;
   for (const Case& c : all) groups.insert(group_of(c));
-  const auto some = test::some_of(std::vector<std::string>(groups.begin(), groups.end()), 42);
+  const auto some = test::some_of(std::vector<std::string>(groups.begin(), groups.end()), 30);
   const std::set<std::string> chosen(some.begin(), some.end());
   std::erase_if(all, [&](const Case& c) {
     return !chosen.contains(group_of(c)) && c.kind != CaseKind::energy_change;
