@@ -140,11 +140,14 @@ std::uint32_t Lives::take_place(const GraphValue& v, std::vector<std::int64_t>& 
     for (const std::uint32_t n : graph_.inputs[kernel[k]]) {
       const GraphValue& operand = graph_.values[n];
       if (operand.producer == no_value) continue;
-      if (last[n] == v.first && operand.first < v.first && operand.bytes == v.bytes) {
+      const bool fits =
+          operand.bytes == v.bytes && operand.wide == v.wide && operand.padded == v.padded;
+      if (last[n] == v.first && operand.first < v.first && fits) {
         last[n] = v.first - 1;
         return n;
       }
-      const bool inside = last[n] < 0 && operand.inside && operand.producer < kernel[k];
+      const bool inside =
+          last[n] < 0 && operand.inside && !operand.wide && operand.producer < kernel[k];
       if (inside && std::find(kernel.begin(), kernel.end(), operand.producer) == kernel.end()) {
         kernel.push_back(operand.producer);
       }
@@ -224,8 +227,9 @@ void Lives::wait_for_takers(const std::vector<std::int64_t>& read,
       b.given = buffers.size() < graph.given.size();
       b.made = kernels[graph_.values[b.given ? graph.made.front() : n].first];
       b.freed = kernels[static_cast<std::uint32_t>(std::max(read[n], std::int64_t{v.first}))];
-      b.bytes = static_cast<std::int64_t>(storage.bytes.bytes());
-      b.type = storage.type;
+      b.bytes = static_cast<std::int64_t>(graph_.buffer(v).bytes());
+      b.type = v.wide ? DataType::fp32 : storage.type;
+      b.padded = v.padded;
       b.stays = !b.given && leaves_graph(v);
       b.by_library = !graph_.written(v.producer) && allocates_results(graph_.ops[v.producer]);
       if (!b.given && over[n] != no_value) b.over = place[over[n]];
@@ -267,8 +271,9 @@ std::vector<Life> Lives::add_up(bool reuses) const {
   }
   if (reuses) wait_for_takers(read, over, last);
   for (std::size_t n = 0; n < graph_.values.size(); ++n) {
-    if (last[n] >= graph_.values[n].first)
-      add(graph_.values[n].first, last[n], graph_.values[n].storage);
+    const GraphValue& v = graph_.values[n];
+    if (last[n] >= v.first)
+      lives.push_back({v.first, static_cast<std::uint32_t>(last[n]), graph_.buffer(v)});
   }
   return lives;
 }

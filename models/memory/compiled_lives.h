@@ -25,6 +25,9 @@ struct GraphStorage {
 struct GraphWrite {
   std::uint32_t storage = 0;
   bool mask = false;  // random: cannot be computed again
+  /// Generated code puts its rows of an odd length further apart than a library does: no two of
+  /// such buffers are of one size.
+  bool padded = false;
 };
 
 /// One operation of a step, in the order of the eager run.

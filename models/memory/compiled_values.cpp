@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <queue>
 #include <utility>
 
+#include "models/memory/inlined.h"
 #include "models/memory/min_cut.h"
 
 namespace tandem {
@@ -29,6 +31,8 @@ class Finder {
   void find_values();
   void add_value(std::uint32_t op, const GraphWrite& write);
   void find_levels();
+  std::optional<std::vector<std::uint32_t>> levels_read(
+      const GraphValue& v, const std::vector<std::vector<std::uint32_t>>& through) const;
   void find_inside();
   std::uint32_t first_library_reader(const GraphValue& v, std::uint32_t end) const;
   void keep_far_readers();
@@ -84,6 +88,7 @@ void Finder::find_values() {
 void Finder::add_value(std::uint32_t op, const GraphWrite& write) {
   GraphValue v{write.storage, op, op, bytes_of(write.storage)};
   v.pinned = write.mask || !is_repeated(graph_.ops[op]);
+  v.padded = write.padded && saving_ == Saving::cheapest;
   std::uint32_t& current = current_[write.storage];
   if (current != no_value) graph_.values[current].overwritten = op;
   current = static_cast<std::uint32_t>(graph_.values.size());
@@ -102,25 +107,45 @@ void Finder::find_levels() {
   }
 }
 
-void Finder::find_inside() {
-  for (GraphValue& v : graph_.values) {
-    if (v.producer == no_value || !graph_.written(v.producer)) continue;
-    const GraphPhase phase = graph_.ops[v.producer].phase;
-    std::size_t readers = 0;
-    bool same = true;
-    for (const std::uint32_t r : v.readers) {
-      if (graph_.ops[r].phase != phase) continue;
-      ++readers;
-      same = same && graph_.written(r) && graph_.level[r] == graph_.level[v.producer];
+/// Where generated code of its own pass reads a value: levels, also those of readers of what has no
+/// buffer of its own. Nothing if others read it, or nobody does.
+std::optional<std::vector<std::uint32_t>> Finder::levels_read(
+    const GraphValue& v, const std::vector<std::vector<std::uint32_t>>& through) const {
+  const GraphOp& maker = graph_.ops[v.producer];
+  std::vector<std::uint32_t> out;
+  for (const std::uint32_t r : v.readers) {
+    const GraphOp& reader = graph_.ops[r];
+    if (reader.pass != maker.pass) return std::nullopt;
+    if (reader.phase != maker.phase) {
+      if (maker.phase == GraphPhase::backward) return std::nullopt;
+      continue;
     }
-    const bool alone = readers == 1 && graph_.written(v.readers.front());
-    const bool leaves = phase == GraphPhase::backward &&
-                        std::any_of(v.readers.begin(), v.readers.end(),
-                                    [&](std::uint32_t r) { return graph_.ops[r].phase != phase; });
-    const bool other_pass = std::any_of(v.readers.begin(), v.readers.end(), [&](std::uint32_t r) {
-      return graph_.ops[r].pass != graph_.ops[v.producer].pass;
+    if (!graph_.written(r)) return std::nullopt;
+    out.push_back(graph_.level[r]);
+    for (const std::uint32_t made : graph_.outputs[r]) {
+      if (graph_.values[made].inlined)
+        out.insert(out.end(), through[made].begin(), through[made].end());
+    }
+  }
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+/// What one kernel makes and alone reads, or what has no buffer.
+void Finder::find_inside() {
+  std::vector<std::vector<std::uint32_t>> through(graph_.values.size());
+  for (std::size_t n = graph_.values.size(); n-- > 0;) {
+    GraphValue& v = graph_.values[n];
+    if (v.producer == no_value || !graph_.written(v.producer) || v.readers.empty()) continue;
+    auto levels = levels_read(v, through);
+    if (!levels) continue;
+    const auto readers = std::count_if(v.readers.begin(), v.readers.end(), [&](std::uint32_t r) {
+      return graph_.ops[r].phase == graph_.ops[v.producer].phase;
     });
-    v.inside = (same || alone) && !leaves && !other_pass && !v.readers.empty();
+    const bool there = levels->empty() || levels->front() == graph_.level[v.producer];
+    v.inside = v.inlined || (levels->size() <= 1 && (there || readers == 1));
+    through[n] = std::move(*levels);
   }
 }
 
@@ -236,9 +261,11 @@ void Finder::find_last_readers() {
 GraphValues Finder::values() {
   find_values();
   find_levels();
-  find_inside();
-  if (saving_ == Saving::cheapest) keep_far_readers();
+  const bool cheapest = saving_ == Saving::cheapest;
+  if (cheapest) keep_far_readers();
   find_saved();
+  if (cheapest) find_inlined(graph_);
+  find_inside();
   find_last_readers();
   return std::move(graph_);
 }
@@ -262,6 +289,12 @@ bool is_written(const GraphOp& op) {
     case OpKind::loss: return true;
     default: return false;
   }
+}
+
+MemoryMoment GraphValues::buffer(const GraphValue& v) const {
+  MemoryMoment out = storages[v.storage].bytes;
+  if (v.wide) out.fixed_bytes *= 2, out.growing_bytes *= 2;
+  return out;
 }
 
 bool GraphValues::by_library_after(const GraphValue& v) const {

@@ -20,6 +20,9 @@ struct GraphValue {
   std::int64_t bytes = 0;             // 0: lives all along, and counts there
   bool pinned = false;                // cannot be computed again
   bool inside = false;                // of a kernel: never in memory in its own pass
+  bool inlined = false;               // no buffer of its own: each reader computes it (inlined.h)
+  bool wide = false;                  // its buffer is of FP32, the storage of 16 bits
+  bool padded = false;                // its rows are (GraphWrite)
   bool saved = false;                 // for the backward pass
   std::vector<std::uint32_t> readers = {};
   std::int64_t overwritten = -1;                       // by this operation, in place
@@ -41,6 +44,8 @@ struct GraphValues {
   bool is_forward(const GraphValue& v) const {
     return v.producer == no_value || ops[v.producer].phase == GraphPhase::forward;
   }
+  /// What a buffer of the value takes.
+  MemoryMoment buffer(const GraphValue& v) const;
   /// A library kernel of the backward pass reads it.
   bool by_library_after(const GraphValue& v) const;
 };

@@ -5,6 +5,7 @@
 #include "models/collective/collective_law.h"
 #include "models/step/memory/item_moments.h"
 #include "models/step/memory/step_memory.h"
+#include "models/step/one_call.h"
 #include "models/whatif/compile/compile.h"
 #include "models/whatif/edit/live_memory.h"
 
@@ -95,14 +96,27 @@ TransformReport report_of(JitReport&& r, const std::string& compiler, std::strin
   return out;
 }
 
-/// `memory` with what a step of `items` items, still eager, holds once compiled.
+/// Of layers of attention that the framework runs in one call: key and value are copies of their
+/// own beside what was projected, whose operand the query takes the place of.
+void add_taken_apart(const Step& step, const Dataflow& flow, std::vector<Life>& lives) {
+  const WholeBlocks blocks(step.trace, flow);
+  for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
+    const FlowOp& op = flow.ops[i];
+    const bool apart = op.kind == OpKind::attention && op.output_count > 0 &&
+                       lies_in_fast_path(step.trace, flow, op) && !blocks.holds(op);
+    if (apart) lives.push_back({i, i, {0, 2 * flow.tensors[flow.outputs_of(op)[0]].bytes()}});
+  }
+}
+
+/// `memory` with what a step of `items` items, still eager, holds once compiled. `pieces`: layers
+/// that are one call in the step are in pieces in the program.
 PeakMemory compiled_peak(PeakMemory memory, const Step& step, std::int64_t items,
-                         AttentionPath attention) {
+                         AttentionPath attention, bool pieces) {
   const Dataflow flow = dataflow(step);
-  const std::vector<Life> products = product_lives(step, flow, attention);
-  memory.moments =
-      item_moments(compiled_tensors(step, flow, items, Saving::cheapest, products), items,
-                   {memory.kept_bytes, memory.kept_item_bytes}, memory.update_bytes);
+  std::vector<Life> added = product_lives(step, flow, attention);
+  if (pieces) add_taken_apart(step, flow, added);
+  memory.moments = item_moments(compiled_tensors(step, flow, items, Saving::cheapest, added), items,
+                                {memory.kept_bytes, memory.kept_item_bytes}, memory.update_bytes);
   return memory;
 }
 
@@ -112,9 +126,9 @@ void change_known_memory(const TransformInput& in, const JitOptions& options, Re
   out.memory.kept = options.compiler == Compiler::xla ? KeptMemory::least : KeptMemory::compiled;
   if (!out.memory.after || in.memory == nullptr || !in.traced.batch) return;
   out.memory.before =
-      compiled_peak(*in.memory, in.traced.step, *in.traced.batch, asked_attention(options));
-  out.memory.after =
-      compiled_peak(held_memory(in, out), out.step, *in.traced.batch, asked_attention(options));
+      compiled_peak(*in.memory, in.traced.step, *in.traced.batch, asked_attention(options), false);
+  out.memory.after = compiled_peak(held_memory(in, out), out.step, *in.traced.batch,
+                                   asked_attention(options), false);
 }
 
 /// What `out.step`, which is still eager, holds once compiled. False where that is not known.
@@ -129,7 +143,8 @@ bool change_memory(const TransformInput& in, const JitOptions& options, Rewritte
   const std::int64_t now =
       in.asked.has("batch") ? parse_count("batch", in.asked.get("batch")) : traced;
   if (!out.memory.before) out.memory.before = step_memory(*in.memory, in.traced.step, traced);
-  PeakMemory after = compiled_peak(held_memory(in, out), out.step, now, asked_attention(options));
+  PeakMemory after =
+      compiled_peak(held_memory(in, out), out.step, now, asked_attention(options), true);
   if (!out.memory.before || after.moments.empty()) return false;
   out.memory.after = std::move(after);
   return true;

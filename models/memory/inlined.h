@@ -1,0 +1,16 @@
+// Which results of generated code TorchInductor gives no buffer of their own.
+#pragma once
+
+#include "models/memory/compiled_values.h"
+
+namespace tandem {
+
+/// Sets `inlined` and `wide` of the forward pass's values; what is saved for the backward pass is
+/// known already. What is computed element by element is computed again for each reader, unless a
+/// library kernel, another pass or nobody reads it, several read it and it takes more than four
+/// buffers, or it takes more than eight (TorchInductor 2.11, torch/_inductor/ir.py:
+/// StorageBox.should_realize_on_reuse, has_exceeded_max_reads). The backward pass is left alone:
+/// how long it carries the parts of sums of gradients, no rule here tells.
+void find_inlined(GraphValues& graph);
+
+}  // namespace tandem
