@@ -15,14 +15,6 @@ bool is_norm(const OpRow& row) {
   return row.kind == OpKind::batch_norm || row.kind == OpKind::row_norm;
 }
 
-/// Computed in FP32 and converted at the end. What follows converts it back if it does so itself,
-/// and the compiler drops both conversions (torch/_inductor/fx_passes/joint_graph.py:
-/// pointless_convert).
-bool computes_wide(const OpRow& row) {
-  if (row.kind == OpKind::pointwise) return row.is(OpFlag::arithmetic);
-  return row.kind != OpKind::cast;
-}
-
 class Inlined {
  public:
   explicit Inlined(GraphValues& graph) : graph_(graph), loads_(graph.values.size()) {}
@@ -79,9 +71,8 @@ class Inlined {
     const GraphValue& v = graph_.values[n];
     std::size_t uses = 0, reads = loads_[n].size();
     for (const std::uint32_t r : v.readers) {
-      // An activation is several operations to the compiler (x * sigmoid(x)).
       if (graph_.ops[r].phase == GraphPhase::forward)
-        uses += graph_.ops[r].row->is(OpFlag::arithmetic) ? 2 : 1;
+        uses += graph_.ops[r].row->is(uses_twice) ? 2 : 1;
     }
     if (is_norm(*graph_.ops[v.producer].row)) reads += reads_of_norm;
     return reads <= (uses > 1 ? most_reads : most_reads_at_all);
@@ -91,9 +82,10 @@ class Inlined {
   bool stays_wide(const GraphValue& v) const {
     constexpr int narrow = 2;
     if (element_bytes(graph_.storages[v.storage].type) != narrow) return false;
-    return computes_wide(*graph_.ops[v.producer].row) &&
+    return computes_in_fp32(*graph_.ops[v.producer].row) &&
            std::all_of(v.readers.begin(), v.readers.end(), [&](std::uint32_t r) {
-             return graph_.ops[r].phase != GraphPhase::forward || computes_wide(*graph_.ops[r].row);
+             return graph_.ops[r].phase != GraphPhase::forward ||
+                    computes_in_fp32(*graph_.ops[r].row);
            });
   }
 

@@ -326,11 +326,14 @@ constexpr OpRow rows[] = {
     // Pointwise operations.
     {"relu clamp_min", K::pointwise, L::around, promote, O::widest, arguments("input ...")},
     {"gelu", K::pointwise, L::around, promote, O::widest, arguments("input ..."),
-     arithmetic | error_function},
+     arithmetic | error_function | uses_twice},
     {"erf", K::pointwise, L::around, promote, O::widest, arguments("tensor ..."),
      arithmetic | error_function},
-    {"silu mish sigmoid tanh log_sigmoid log_sigmoid_forward", K::pointwise, L::around, promote,
-     O::widest, arguments("tensor ..."), arithmetic},
+    {"silu mish", K::pointwise, L::around, promote, O::widest, arguments("tensor ..."),
+     arithmetic | uses_twice},
+    {"hardswish", K::pointwise, L::around, promote, O::widest, arguments("tensor ..."), uses_twice},
+    {"sigmoid tanh log_sigmoid log_sigmoid_forward", K::pointwise, L::around, promote, O::widest,
+     arguments("tensor ..."), arithmetic},
     {"exp expm1 log log10 log1p log2 softplus", K::pointwise, L::around, full, O::widest,
      arguments("tensor ..."), arithmetic | nonlinear},
     {"pow reciprocal rsqrt cumprod cdist dist acos asin cosh sinh tan erfinv renorm sum_to_size",
@@ -343,7 +346,7 @@ constexpr OpRow rows[] = {
     {"div divide", K::pointwise, L::around, promote, O::widest, arguments("tensor tensor output"),
      divides},
     {"sub rsub neg abs sgn sign sqrt square atan2 remainder fmod floor "
-     "ceil round addcdiv addcmul lerp clamp_max hardswish hardsigmoid leaky_relu elu "
+     "ceil round addcdiv addcmul lerp clamp_max hardsigmoid leaky_relu elu "
      "relu6 glu where masked_fill bitwise_and bitwise_or bitwise_xor "
      "bitwise_not "
      "__and__ __or__ __xor__ __iand__ __ior__ __ixor__ floor_divide tril triu bernoulli random "
@@ -525,6 +528,15 @@ static_assert(std::size(kind_names) == values_up_to(OpKind::other));
 std::span<const OpRow> op_table() { return rows; }
 
 std::string_view to_string(OpKind kind) { return kind_names[static_cast<std::size_t>(kind)]; }
+
+bool computes_in_fp32(const OpRow& row) {
+  switch (row.kind) {
+    case OpKind::batch_norm:
+    case OpKind::row_norm:
+    case OpKind::softmax: return true;
+    default: return row.is(uses_twice);
+  }
+}
 
 bool is_core(OpKind kind) {
   switch (kind) {

@@ -164,7 +164,8 @@ enum OpFlag : std::uint64_t {
   splits_dimension = 137438953472,  // in two: what that layer's pieces begin with
   // The same of a layer around it (torch.nn.TransformerEncoderLayer), which adds in place.
   whole_block = 274877906944,
-  activates = 549755813888,  // a product that applies a function to its result
+  activates = 549755813888,    // a product that applies a function to its result
+  uses_twice = 1099511627776,  // its operand, as an activation does (x * sigmoid(x))
 };
 
 struct OpRow {
@@ -224,6 +225,12 @@ bool is_product_with_bias(const OpRow& row);
 bool is_product_without_bias(const OpRow& row);
 /// A product with a layer's weight, which is stored transposed: [outputs, inputs].
 bool is_layer_product(const OpRow& row);
+
+/// Whether PyTorch's decomposition of the operation converts operands of 16 bits to FP32 and its
+/// result back: a norm, a softmax, an activation that uses its operand twice. Between two of them a
+/// compiler drops both conversions (torch/_decomp; torch/_inductor/fx_passes/joint_graph.py:
+/// pointless_convert).
+bool computes_in_fp32(const OpRow& row);
 
 /// What autocast does to the operation of this name: those in place keep their type.
 CastPolicy cast_policy(std::string_view name);

@@ -13,6 +13,7 @@
 #include "models/whatif/compile/host/host_reads.h"
 #include "models/whatif/compile/library.h"
 #include "models/whatif/compile/products.h"
+#include "models/whatif/compile/recomputed.h"
 #include "models/whatif/edit/collectives.h"
 #include "models/whatif/edit/compiled_host.h"
 
@@ -433,6 +434,7 @@ Step with_jit(Step step, const JitOptions& options, const JitConstants& constant
   r.bucket_cuts = cuts.bucket_cuts;
   const FusionPlan plan = plan_fusion(step, flow, cuts, xla);
   r.unknown_share = unknown_share(step, flow, cuts, plan);
+  if (!xla) keep_wide(plan, flow);
   // The plan refers to the step as it was; the edit has a copy to change.
   StepEdit edit(step, host.launch_call_us);
   const KernelContext context{step,

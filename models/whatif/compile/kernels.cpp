@@ -404,8 +404,17 @@ class GroupKernels : private ChannelNorms {
     add_whole(rows ? view_.row_kind() : GeneratedKind::pointwise);
   }
 
+  /// Images that the group stores, as many elements as `like` has.
+  std::vector<std::uint32_t> stored_images(std::uint32_t like) const {
+    std::vector<std::uint32_t> out;
+    for (const std::uint32_t t : group_.writes) {
+      if (view_.tensor(t).elements == view_.tensor(like).elements) out.push_back(t);
+    }
+    return out;
+  }
+
   /// Sums over the pixels of channels-last images are columns: where they are split, a kernel of
-  /// its own adds up what the group computes.
+  /// its own adds up what the group computes, or what it stores.
   void add_pixel_sum(std::uint32_t op, std::size_t norms) {
     const auto outs = view_.outputs(op);
     const std::uint32_t x = view_.input(op, 0);
@@ -414,9 +423,9 @@ class GroupKernels : private ChannelNorms {
     if (outer_parts(c_.gpu, sum) == 1) {
       const bool whole = holds_columns(sum);
       add_whole(GeneratedKind::reduction, whole ? SumOrder::short_columns : SumOrder::streamed);
-    } else if (norms > 0) {
+    } else if (const auto stored = stored_images(x); norms > 0 || !stored.empty()) {
       add_whole(GeneratedKind::pointwise);
-      reduce({x}, {.columns = results});
+      reduce(norms > 0 ? std::vector{x} : stored, {.columns = results});
     } else {
       reduce(group_.reads, {.columns = results});
     }

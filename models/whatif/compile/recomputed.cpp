@@ -109,4 +109,25 @@ std::vector<bool> recomputed(const Dataflow& flow, const std::vector<FuseRole>& 
   return Recomputed(flow, roles, same_as, readers, later).find();
 }
 
+void keep_wide(const FusionPlan& plan, Dataflow& flow) {
+  std::vector<bool> narrow(flow.tensors.size(), false);  // somebody reads it in 16 bits
+  for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
+    const FlowOp& op = flow.ops[i];
+    const bool wide = op.phase == FlowPhase::forward && op.row != nullptr &&
+                      fusable(plan.roles[i]) && computes_in_fp32(*op.row);
+    if (wide || plan.roles[i] == FuseRole::vanishes) continue;
+    for (const FlowUse& use : flow.inputs_of(op)) narrow[plan.same_as[use.tensor]] = true;
+  }
+  for (const FusionGroup& group : plan.groups) {
+    for (const std::uint32_t t : group.writes) {
+      FlowTensor& tensor = flow.tensors[t];
+      if (narrow[t] || tensor.producer == no_row || tensor.consumers == 0) continue;
+      const FlowOp& maker = flow.ops[tensor.producer];
+      const bool computed = maker.phase == FlowPhase::forward && maker.row != nullptr &&
+                            computes_in_fp32(*maker.row);
+      if (computed && is_half(tensor.type)) tensor.type = DataType::fp32;
+    }
+  }
+}
+
 }  // namespace tandem

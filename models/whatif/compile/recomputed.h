@@ -1,5 +1,5 @@
 // Which results of element-wise operations a compiler computes again wherever they are read,
-// because reading their operands is cheaper than keeping them.
+// because reading their operands is cheaper than keeping them; and in which type it keeps others.
 #pragma once
 
 #include <cstdint>
@@ -21,5 +21,9 @@ bool repeatable(const FlowOp& op, FuseRole role);
 std::vector<bool> recomputed(const Dataflow& flow, const std::vector<FuseRole>& roles,
                              const std::vector<std::uint32_t>& same_as,
                              const TensorReaders& readers, const std::vector<bool>& later);
+
+/// Gives results of 16 bits that kernels of the forward pass hand on the type in which they were
+/// computed, FP32, where all who read them compute in it (computes_in_fp32).
+void keep_wide(const FusionPlan& plan, Dataflow& flow);
 
 }  // namespace tandem
