@@ -40,7 +40,7 @@ TEST(BufferReuse, TheNextKernelAlwaysTakes) {
   EXPECT_EQ(takers_over(buffers)[0], 2U);
 }
 
-// What is of another type, given, a result, written over or allocated by a library's call.
+// What is of another type or padded, given, a result, written over or allocated by a library's call.
 TEST(BufferReuse, TakesNoOtherMemory) {
   const auto taker = [](auto change) {
     std::vector<GraphBuffer> buffers{buffer(0, 1, 100), buffer(1, 3, 10), buffer(2, 3, 100)};
@@ -48,6 +48,7 @@ TEST(BufferReuse, TakesNoOtherMemory) {
     return takers_over(buffers)[0];
   };
   EXPECT_EQ(taker([](auto& b) { b[0].type = DataType::fp32; }), no_buffer);
+  EXPECT_EQ(taker([](auto& b) { b[0].padded = true; }), no_buffer);
   EXPECT_EQ(taker([](auto& b) { b[0].given = true; }), no_buffer);
   EXPECT_EQ(taker([](auto& b) { b[0].stays = true; }), no_buffer);
   EXPECT_EQ(taker([](auto& b) { b[1].over = 0; }), no_buffer);

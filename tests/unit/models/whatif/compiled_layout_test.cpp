@@ -222,6 +222,35 @@ TEST(Fuse, PooledPixelsAreColumnsInChannelsLastOrder) {
   EXPECT_TRUE(names[2].starts_with("triton_per_fused_mean_relu"));
 }
 
+// Gated channels in 16 bits: the norm is read by the split mean of its activation and again by what
+// that scales, so that a kernel of its own stores it, and in FP32, in which both activations
+// compute: 4 x 128 x 56 x 56 elements of 2 bytes are read, of 4 written.
+TEST(Fuse, AGatedNormIsStoredInTheTypeOfItsActivation) {
+  FlowMaker m;
+  add_half_convolution(m, "4,128,56,56", "128,128,3,3");
+  m.op("aten::cudnn_batch_norm", "[[4,128,56,56],[128],[128],[128],[128],[],[],[]]",
+       R"(["c10::Half","float","float","float","float","Scalar","Scalar","Scalar"])",
+       R"(["","","","","","False","0.1","1e-05"])", "cudnn::bn_fw_inf_1C11_kernel_NCHW");
+  m.op("aten::silu", "[[4,128,56,56]]", R"(["c10::Half"])");
+  m.op("aten::mean", "[[4,128,56,56],[],[],[]]", R"(["c10::Half","ScalarList","Scalar",""])",
+       R"(["","[2, 3]","True",""])");
+  add_half_convolution(m, "4,128,1,1", "128,128,3,3");
+  m.op("aten::sigmoid", "[[4,128,1,1]]", R"(["c10::Half"])");
+  m.op("aten::mul", "[[4,128,56,56],[4,128,1,1]]", R"(["c10::Half","c10::Half"])");
+  add_half_convolution(m, "4,128,56,56", "128,128,3,3");
+  CompileBench s;
+  const auto names = kernel_names(s.compile(m.step()));
+  ASSERT_EQ(names.size(), 7U);
+  EXPECT_TRUE(names[1].starts_with("triton_poi_fused_cudnn_batch_norm"));
+  EXPECT_TRUE(names[2].starts_with("triton_red_fused"));
+  EXPECT_TRUE(names[3].starts_with("triton_per_fused"));
+  EXPECT_TRUE(names[5].starts_with("triton_poi_fused"));
+  const double elements = 4.0 * 128 * 56 * 56, gates = 4.0 * 128;
+  double stored = 0;
+  for (const FusedKernel& k : s.report.kernels) stored = std::max(stored, k.bytes);
+  EXPECT_NEAR(stored, elements * (2 + 4), 4 * gates + 4 * 4 * 128.0);
+}
+
 // Weights of 40 rows of 72 that are normalised row by row, beside a layer that the compiler gives
 // channels last: a block holds its row, mean, variance and result, as without images.
 TEST(Fuse, NormalisedWeightsKeepTheirRows) {
