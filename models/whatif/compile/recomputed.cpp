@@ -123,8 +123,8 @@ void keep_wide(const FusionPlan& plan, Dataflow& flow) {
       FlowTensor& tensor = flow.tensors[t];
       if (narrow[t] || tensor.producer == no_row || tensor.consumers == 0) continue;
       const FlowOp& maker = flow.ops[tensor.producer];
-      const bool computed = maker.phase == FlowPhase::forward && maker.row != nullptr &&
-                            computes_in_fp32(*maker.row);
+      const bool computed =
+          maker.phase == FlowPhase::forward && maker.row != nullptr && computes_in_fp32(*maker.row);
       if (computed && is_half(tensor.type)) tensor.type = DataType::fp32;
     }
   }

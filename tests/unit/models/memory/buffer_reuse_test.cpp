@@ -40,7 +40,8 @@ TEST(BufferReuse, TheNextKernelAlwaysTakes) {
   EXPECT_EQ(takers_over(buffers)[0], 2U);
 }
 
-// What is of another type or padded, given, a result, written over or allocated by a library's call.
+// What is of another type or padded, given, a result, written over or allocated by a library's
+// call.
 TEST(BufferReuse, TakesNoOtherMemory) {
   const auto taker = [](auto change) {
     std::vector<GraphBuffer> buffers{buffer(0, 1, 100), buffer(1, 3, 10), buffer(2, 3, 100)};
