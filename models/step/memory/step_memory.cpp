@@ -75,6 +75,23 @@ bool stays_reordered(const Step& step, const Dataflow& flow, const FlowOp& op) {
   return is_compiled(op) && !of_pictures(step.trace, flow, op, runs_backward(op) ? 1 : 0);
 }
 
+/// Whether matrices of a batch begin at multiples of 128 bytes where generated code makes them, and
+/// elsewhere do not (TorchInductor 2.11: padding_alignment_bytes, padding_stride_threshold of
+/// torch/_inductor/config.py). Those of attention alone: images lie with channels last then.
+bool is_padded(const Trace& trace, const FlowOp& op, const FlowTensor& made) {
+  constexpr std::int64_t longest = 1024, alignment_bytes = 128;
+  const bool attention = op.kind == OpKind::softmax || op.kind == OpKind::softmax_backward ||
+                         op.kind == OpKind::dropout;
+  if (!attention) return false;
+  for (const TensorShape& s : operands_of(trace, op.op).tensors.shapes) {
+    if (s.rank < 3 || s.elements() != made.elements) continue;
+    const std::int64_t matrix = s.dims[s.rank - 1] * s.dims[s.rank - 2];
+    return matrix < made.elements && matrix > longest &&
+           matrix * element_bytes(made.type) % alignment_bytes != 0;
+  }
+  return false;
+}
+
 class Lives {
  public:
   Lives(const Step& step, const Dataflow& flow, const BatchOps& ops, std::int64_t batch)
@@ -148,24 +165,6 @@ class Lives {
   }
 
   void visit(std::uint32_t i);
-
-  /// Whether matrices of a batch begin at multiples of 128 bytes where generated code makes them,
-  /// and elsewhere do not (TorchInductor 2.11: padding_alignment_bytes, padding_stride_threshold of
-  /// torch/_inductor/config.py). Those of attention alone: images lie with channels last then.
-  bool is_padded(const FlowOp& op, std::uint32_t t) const {
-    constexpr std::int64_t longest = 1024, alignment_bytes = 128;
-    const bool attention = op.kind == OpKind::softmax || op.kind == OpKind::softmax_backward ||
-                           op.kind == OpKind::dropout;
-    if (!attention) return false;
-    const FlowTensor& made = flow_.tensors[t];
-    for (const TensorShape& s : operands_of(step_.trace, op.op).tensors.shapes) {
-      if (s.rank < 3 || s.elements() != made.elements) continue;
-      const std::int64_t matrix = s.dims[s.rank - 1] * s.dims[s.rank - 2];
-      return matrix < made.elements && matrix > longest &&
-             matrix * element_bytes(made.type) % alignment_bytes != 0;
-    }
-    return false;
-  }
 
   /// A copy is of the type of what it copies, also where a precision changed that one alone.
   void keep_type(std::uint32_t copy, std::span<const FlowUse> inputs, Life& life) const {
@@ -387,7 +386,7 @@ void Lives::visit(std::uint32_t i) {
     life.last = std::max(life.last, i);
     if (tensor.state && op.in_graph) keep_state(t);
     const bool mask = op.kind == OpKind::dropout && tensor.type == DataType::boolean;
-    ops_[i].writes.push_back({storage_[t], mask, is_padded(op, t)});
+    ops_[i].writes.push_back({storage_[t], mask, is_padded(step_.trace, op, tensor)});
     // Rows of a table, not the table.
     const bool known = tensor.memory.known();
     const bool guess = op.row->output == OutputRule::largest && !op.in_graph && !known;
