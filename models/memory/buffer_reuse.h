@@ -18,7 +18,7 @@ struct GraphBuffer {
   std::uint32_t freed = 0;  // behind this one
   std::int64_t bytes = 0;
   DataType type = DataType::unknown;
-  bool padded = false;             // its rows are: one that is not has another size
+  bool padded = false;             // its rows: what is not has another size
   bool given = false;              // an input: nobody takes its memory
   bool stays = false;              // a result of the graph: never freed
   bool by_library = false;         // allocated by the call that makes it

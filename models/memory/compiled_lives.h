@@ -25,8 +25,8 @@ struct GraphStorage {
 struct GraphWrite {
   std::uint32_t storage = 0;
   bool mask = false;  // random: cannot be computed again
-  /// Generated code puts its rows of an odd length further apart than a library does: no two of
-  /// such buffers are of one size.
+  /// Generated code puts its rows of an odd length further apart than a library does, so that its
+  /// buffer has another size.
   bool padded = false;
 };
 

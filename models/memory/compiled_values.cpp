@@ -107,8 +107,8 @@ void Finder::find_levels() {
   }
 }
 
-/// Where generated code of its own pass reads a value: levels, also those of readers of what has no
-/// buffer of its own. Nothing if others read it, or nobody does.
+/// Where generated code of its own pass reads a value: levels, rising, also those of readers of
+/// what has no buffer of its own. Nothing if others read it.
 std::optional<std::vector<std::uint32_t>> Finder::levels_read(
     const GraphValue& v, const std::vector<std::vector<std::uint32_t>>& through) const {
   const GraphOp& maker = graph_.ops[v.producer];
