@@ -55,15 +55,16 @@ std::vector<std::uint32_t> takers_over(std::span<const GraphBuffer> buffers) {
     return buffers[a].freed < buffers[b].freed;
   });
   ExpectedBytes expected(buffers);
+  const auto kind = [](const GraphBuffer& b) { return std::tuple(b.type, b.bytes, b.padded); };
   std::map<std::tuple<DataType, std::int64_t, bool>, std::vector<std::uint32_t>> waiting;
   auto end = by_end.begin();
   for (std::uint32_t n = 0; n < count; ++n) {
     const GraphBuffer& b = buffers[n];
     if (b.given || b.by_library || b.over != no_buffer) continue;
     for (; end != by_end.end() && buffers[*end].freed < b.made; ++end) {
-      waiting[{buffers[*end].type, buffers[*end].bytes, buffers[*end].padded}].push_back(*end);
+      waiting[kind(buffers[*end])].push_back(*end);
     }
-    std::vector<std::uint32_t>& same = waiting[{b.type, b.bytes, b.padded}];
+    std::vector<std::uint32_t>& same = waiting[kind(b)];
     if (same.empty() || !expected.wait(buffers[same.back()].freed, b.made, b.bytes)) continue;
     out[same.back()] = n;
     same.pop_back();

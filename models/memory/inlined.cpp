@@ -5,8 +5,8 @@
 namespace tandem {
 namespace {
 
-// realize_reads_threshold and realize_acc_reads_threshold of torch/_inductor/config.py.
-constexpr std::size_t most_reads = 4, most_reads_at_all = 8;
+/// realize_acc_reads_threshold of torch/_inductor/config.py.
+constexpr std::size_t most_reads_at_all = 8;
 
 /// A norm also reads its statistics, scale and shift.
 constexpr std::size_t reads_of_norm = 4;
@@ -75,7 +75,7 @@ class Inlined {
         uses += graph_.ops[r].row->is(uses_twice) ? 2 : 1;
     }
     if (is_norm(*graph_.ops[v.producer].row)) reads += reads_of_norm;
-    return reads <= (uses > 1 ? most_reads : most_reads_at_all);
+    return reads <= (uses > 1 ? most_reads_again : most_reads_at_all);
   }
 
   /// In a buffer of FP32 where the framework's is of 16 bits.

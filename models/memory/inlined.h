@@ -1,9 +1,15 @@
 // Which results of generated code TorchInductor gives no buffer of their own.
 #pragma once
 
+#include <cstddef>
+
 #include "models/memory/compiled_values.h"
 
 namespace tandem {
+
+/// Buffers that a result may take if it is to be computed again for each of several readers
+/// (realize_reads_threshold of torch/_inductor/config.py, TorchInductor 2.11).
+constexpr std::size_t most_reads_again = 4;
 
 /// Sets `inlined` and `wide` of the forward pass's values; what is saved for the backward pass is
 /// known already. What is computed element by element is computed again for each reader, unless a

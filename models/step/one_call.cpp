@@ -28,4 +28,8 @@ bool WholeBlocks::holds(const FlowOp& op) const {
   return block != no_row && in_pieces_.count(block) == 0;
 }
 
+bool WholeBlocks::leaves_in_pieces(const FlowOp& op) const {
+  return op.kind == OpKind::attention && lies_in_fast_path(trace_, flow_, op) && !holds(op);
+}
+
 }  // namespace tandem

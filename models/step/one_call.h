@@ -23,6 +23,9 @@ class WholeBlocks {
  public:
   WholeBlocks(const Trace& trace, const Dataflow& flow);
   bool holds(const FlowOp& op) const;
+  /// Attention of a layer that the framework runs in one call, outside of such blocks: what a
+  /// compiler is given in pieces.
+  bool leaves_in_pieces(const FlowOp& op) const;
 
  private:
   const Trace& trace_;

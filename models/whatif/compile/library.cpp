@@ -324,9 +324,7 @@ LibraryChange LibraryRewrite::rewrite(const FlowOp& op) {
     restore_gradient(op, change);
   }
   if (op.kind == OpKind::matmul) matmul(op, change);
-  if (op.kind == OpKind::attention && lies_in_fast_path(c_.step.trace, c_.flow, op)) {
-    take_apart(op, change);
-  }
+  if (blocks_.leaves_in_pieces(op)) take_apart(op, change);
   return change;
 }
 

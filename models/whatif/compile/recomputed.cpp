@@ -2,14 +2,10 @@
 
 #include <algorithm>
 
-// The numbers are those of TorchInductor 2.11: realize_reads_threshold of torch/_inductor/config.py
-// (StorageBox.should_realize_on_reuse in ir.py).
+#include "models/memory/inlined.h"
 
 namespace tandem {
 namespace {
-
-/// A result that is read several times is stored once it takes more operands than this.
-constexpr std::size_t most_reads = 4;
 
 using Tensors = std::vector<std::uint32_t>;  // ascending
 
@@ -33,7 +29,7 @@ class Recomputed {
                           std::any_of(inputs.begin(), inputs.end(),
                                       [&](const auto& use) { return many[same_as_[use.tensor]]; });
       for (const std::uint32_t t : flow_.outputs_of(op)) {
-        const bool fits = read_once(t) || (loaded.size() <= most_reads && !places);
+        const bool fits = read_once(t) || (loaded.size() <= most_reads_again && !places);
         if (flow_.tensors[t].elements <= 1) continue;  // counters, which are updated in place
         if (same_as_[t] != t || !fits || !read_in_place(i, t)) continue;
         again[t] = true;

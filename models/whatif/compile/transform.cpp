@@ -102,9 +102,8 @@ void add_taken_apart(const Step& step, const Dataflow& flow, std::vector<Life>& 
   const WholeBlocks blocks(step.trace, flow);
   for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
     const FlowOp& op = flow.ops[i];
-    const bool apart = op.kind == OpKind::attention && op.output_count > 0 &&
-                       lies_in_fast_path(step.trace, flow, op) && !blocks.holds(op);
-    if (apart) lives.push_back({i, i, {0, 2 * flow.tensors[flow.outputs_of(op)[0]].bytes()}});
+    if (op.output_count == 0 || !blocks.leaves_in_pieces(op)) continue;
+    lives.push_back({i, i, {0, 2 * flow.tensors[flow.outputs_of(op)[0]].bytes()}});
   }
 }
 
