@@ -127,8 +127,9 @@ double bytes_of(const BoundNetwork& at, StorageKind kind) {
   return bytes;
 }
 
+/// `compiles`: whether somebody may ask for the compiled step.
 void set_memory(const Network& network, NetworkRequest request, const BoundNetwork& at,
-                double workspace_bytes, TracedRun& run) {
+                double workspace_bytes, bool compiles, TracedRun& run) {
   const std::int64_t batch = at.value(batch_symbol, 0);
   if (batch > 0) request.batch = 2 * batch;
   const BoundNetwork larger = bind_request(network, request);
@@ -155,6 +156,7 @@ void set_memory(const Network& network, NetworkRequest request, const BoundNetwo
     // Frames of Python hold what no operation reads any longer.
     run.memory = step_memory(*run.memory, run.traced_step, batch).value_or(*run.memory);
   }
+  if (!compiles) return;
   const auto compiled = [&](Saving saving) {
     NetworkMemory of = compiled_memory(at, saving, twice);
     of.update_bytes = eager.update_bytes;
@@ -182,6 +184,44 @@ Network in_channels_last(Network network) {
   } catch (const SizeOverflow& error) {
     throw InputError(path, "tensors", error.what(), "sizes of a network");
   }
+}
+
+TracedRun generated_run(const NetworkRequest& request, const ReplayOptions& options,
+                        Configs configs, bool compiles) {
+  check_no_trace(request, options);
+  Network network = load_request(request);
+  if (request.channels_last) network = in_channels_last(std::move(network));
+  check_sizes(network, request);
+  const BoundNetwork bound = bind_request(network, request);
+  add_gpu_file(configs, request.gpu);
+  const LoweringRules rules = load_lowering_rules(options.configs + "/kernels/lowering.json");
+  const EagerHost eager = load_eager_host(options.configs + "/hosts/eager/pytorch.json");
+  const GpuArch gpu =
+      find_gpu(configs.gpus, request.gpu.empty() ? configs.default_gpus.network : request.gpu);
+  GpuArch used = gpu;  // whose TF32 a program may forbid: then it runs as if there were none
+  if (!allows_tf32(network)) used.tensor_tf32_fma_per_clk = 0;
+  Trace trace = generate_trace({bound,
+                                {used, configs.time, configs.libraries, rules, configs.batch.sums},
+                                configs.host,
+                                eager});
+  const double unmeasured = configs.time.measured(gpu) ? 1 : configs.retarget.unmeasured_generation;
+  TracedRun run =
+      analyse(std::move(trace), options, std::move(configs), rules.expected_error * unmeasured);
+  run.gpu = gpu;
+  if (request.length) {
+    run.losses.add("positions_beyond_table", Severity::warning,
+                   "tables of positions with fewer rows than the sequence is long: the network as "
+                   "recorded does not run at this length",
+                   positions_beyond_tables(bound, bind_network(network, {})));
+  }
+  run.summary.batch = bound.value(batch_symbol, network.fixed_batch);
+  if (network.symbols.empty() && !is_onnx(request.path)) return run;
+  set_memory(network, request, bound,
+             run.configs.batch.device_memory.workspaces(
+                 gpu.compute_major, product_handles(run.traced_step, dataflow(run.traced_step),
+                                                    network.task == Task::train)),
+             compiles, run);
+  return run;
 }
 
 }  // namespace
@@ -220,40 +260,7 @@ TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& op
 
 TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& options,
                           Configs configs) {
-  check_no_trace(request, options);
-  Network network = load_request(request);
-  if (request.channels_last) network = in_channels_last(std::move(network));
-  check_sizes(network, request);
-  const BoundNetwork bound = bind_request(network, request);
-  add_gpu_file(configs, request.gpu);
-  const LoweringRules rules = load_lowering_rules(options.configs + "/kernels/lowering.json");
-  const EagerHost eager = load_eager_host(options.configs + "/hosts/eager/pytorch.json");
-  const GpuArch gpu =
-      find_gpu(configs.gpus, request.gpu.empty() ? configs.default_gpus.network : request.gpu);
-  GpuArch used = gpu;  // whose TF32 a program may forbid: then it runs as if there were none
-  if (!allows_tf32(network)) used.tensor_tf32_fma_per_clk = 0;
-  Trace trace = generate_trace({bound,
-                                {used, configs.time, configs.libraries, rules, configs.batch.sums},
-                                configs.host,
-                                eager});
-  const double unmeasured = configs.time.measured(gpu) ? 1 : configs.retarget.unmeasured_generation;
-  TracedRun run =
-      analyse(std::move(trace), options, std::move(configs), rules.expected_error * unmeasured);
-  run.gpu = gpu;
-  if (request.length) {
-    run.losses.add("positions_beyond_table", Severity::warning,
-                   "tables of positions with fewer rows than the sequence is long: the network as "
-                   "recorded does not run at this length",
-                   positions_beyond_tables(bound, bind_network(network, {})));
-  }
-  run.summary.batch = bound.value(batch_symbol, network.fixed_batch);
-  if (network.symbols.empty() && !is_onnx(request.path)) return run;
-  set_memory(network, request, bound,
-             run.configs.batch.device_memory.workspaces(
-                 gpu.compute_major, product_handles(run.traced_step, dataflow(run.traced_step),
-                                                    network.task == Task::train)),
-             run);
-  return run;
+  return generated_run(request, options, std::move(configs), true);
 }
 
 std::optional<DataType> whole_type(const WhatIfs& what_ifs) {
@@ -297,7 +304,8 @@ Replay run_network(const NetworkRequest& request, const ReplayOptions& options) 
 }
 
 Replay run_network(const NetworkRequest& request, const ReplayOptions& options, Configs configs) {
-  TracedRun run = analyse_network(request, options, std::move(configs));
+  TracedRun run =
+      generated_run(request, options, std::move(configs), options.what_ifs.has("compile"));
   Prediction prediction = predict(run, options);
   return {std::move(run), std::move(prediction)};
 }

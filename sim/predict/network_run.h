@@ -35,7 +35,8 @@ std::string network_path(const std::string& network, const std::string& task,
 /// The names that network_path knows, in order.
 std::vector<std::string> network_names(const std::string& folder);
 
-/// The generated step as if it had been traced on that GPU, with its peak of memory. Errors:
+/// The generated step as if it had been traced on that GPU, with its peak of memory, also once it
+/// is compiled. Errors:
 /// InputError for anything wrong with the network, the configs or the options.
 TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& options);
 /// The same for callers that ask often: with the configs of options.host, which they have read
@@ -43,6 +44,7 @@ TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& op
 TracedRun analyse_network(const NetworkRequest& request, const ReplayOptions& options,
                           Configs configs);
 
+/// One prediction: its run knows the peak of the compiled step only if `options` ask for that step.
 Replay run_network(const NetworkRequest& request, const ReplayOptions& options);
 Replay run_network(const NetworkRequest& request, const ReplayOptions& options, Configs configs);
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
-#include <tuple>
 #include <utility>
 
 #include "models/kernel/choice/depthwise_rule.h"
@@ -48,9 +48,12 @@ LayerKind kind_of(const LayerShape& s) {
   return s.side == 1 ? LayerKind::pointwise : LayerKind::windowed;
 }
 
-/// What two layers that are compared have in common.
-auto group_of(const LayerShape& s) {
-  return std::tuple(s.channels_last, s.line, s.pass, kind_of(s));
+/// A number for what two layers that are compared have in common: a byte of it each.
+std::uint32_t group_of(const LayerShape& s) {
+  std::uint32_t group = s.channels_last ? 1 : 0;
+  group = group << 8 | (s.line ? 1U : 0U);
+  group = group << 8 | static_cast<std::uint8_t>(s.pass);
+  return group << 8 | static_cast<std::uint8_t>(kind_of(s));
 }
 
 /// Whether rows of an image begin where fast products load them, in both types.
@@ -185,12 +188,14 @@ const LayerTime& time_in(const MeasuredLayer& layer, bool half) {
 
 }  // namespace
 
-// Stable, so that of equally near layers the first of the file is taken.
-LayerTable::LayerTable(std::vector<MeasuredLayer> layers) : layers_(std::move(layers)) {
-  std::stable_sort(layers_.begin(), layers_.end(),
-                   [](const MeasuredLayer& a, const MeasuredLayer& b) {
-                     return group_of(a.shape) < group_of(b.shape);
-                   });
+// By group, then by place in the file, so that of equally near layers the first of it is taken.
+LayerTable::LayerTable(std::vector<MeasuredLayer> layers) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> order;
+  order.reserve(layers.size());
+  for (const MeasuredLayer& layer : layers) order.emplace_back(group_of(layer.shape), order.size());
+  std::sort(order.begin(), order.end());
+  layers_.reserve(layers.size());
+  for (const auto& [group, position] : order) layers_.push_back(layers[position]);
 }
 
 std::span<const MeasuredLayer> LayerTable::like(const LayerShape& shape) const {

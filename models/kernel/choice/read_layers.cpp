@@ -9,6 +9,7 @@
 #include "models/kernel/choice/measured_layers.h"
 #include "sim/core/error.h"
 #include "sim/core/text/csv_rows.h"
+#include "sim/core/text/numbers.h"
 
 namespace tandem {
 namespace {
@@ -27,11 +28,15 @@ constexpr Named<Pass> passes[] = {{Pass::forward, "forward"},
 /// The values of one line, from the left.
 class LayerLine {
  public:
-  explicit LayerLine(const CsvRow& row) : row_(row), rest_(row.values()), place_(row.place()) {}
+  explicit LayerLine(const CsvRow& row) : row_(row), rest_(row.values()) {}
 
   template <class Table>
   auto choice(const Table& table) {
-    return parse_named(table, next(), row_.file(), place_);
+    const std::string_view value = next();
+    for (const auto& name : table) {
+      if (name.name == value) return name.value;
+    }
+    return parse_named(table, value, row_.file(), row_.place());  // which says what is wrong
   }
 
   double size() { return size_of(next()); }
@@ -58,18 +63,18 @@ class LayerLine {
   }
 
   double size_of(std::string_view value) const {
-    const auto size = finite_number(value);
-    if (size && *size > 0 && *size == std::floor(*size)) return *size;
+    const auto size = plain_number<std::uint64_t>(value);
+    if (size && *size > 0) return static_cast<double>(*size);
     fail(value, "a whole number > 0");
   }
 
   [[noreturn]] void fail(std::string_view found, std::string_view expected) const {
-    throw InputError(row_.file(), place_, fmt::format("\"{}\"", found), std::string(expected));
+    throw InputError(row_.file(), row_.place(), fmt::format("\"{}\"", found),
+                     std::string(expected));
   }
 
   const CsvRow& row_;
   std::span<const std::string_view> rest_;
-  std::string place_;
 };
 
 LayerTime time_of(LayerLine& line) {

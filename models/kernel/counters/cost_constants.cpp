@@ -1,5 +1,7 @@
 #include "models/kernel/counters/cost_constants.h"
 
+#include <fmt/format.h>
+
 #include <bit>
 
 #include "models/kernel/classify/classify.h"
@@ -27,15 +29,28 @@ int score(const CostRow& row, std::string_view wanted) {
   return row.type.empty() ? 1 : 0;
 }
 
-std::int16_t best_row(std::span<const CostRow> rows, std::string_view kind, std::string_view type,
-                      std::string_view engine = "") {
+/// Positions of the rows of one kind: a kind has few of them, and the table many kinds.
+std::vector<std::int16_t> rows_of(std::span<const CostRow> rows, std::string_view kind,
+                                  std::string_view engine = "") {
+  std::vector<std::int16_t> out;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].kind == kind && rows[i].engine == engine) {
+      out.push_back(static_cast<std::int16_t>(i));
+    }
+  }
+  return out;
+}
+
+/// Of `candidates`, the one that serves `type` best; -1: there are none.
+std::int16_t best_row(std::span<const CostRow> rows, std::span<const std::int16_t> candidates,
+                      std::string_view type) {
   std::int16_t best = -1;
   int best_score = -1;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].kind != kind || rows[i].engine != engine) continue;
-    if (score(rows[i], type) <= best_score) continue;
-    best = static_cast<std::int16_t>(i);
-    best_score = score(rows[i], type);
+  for (const std::int16_t i : candidates) {
+    const int found = score(rows[static_cast<std::size_t>(i)], type);
+    if (found <= best_score) continue;
+    best = i;
+    best_score = found;
   }
   return best;
 }
@@ -167,20 +182,25 @@ void CostConstants::index_rows() {
   by_kind_.resize(kinds.size());
   by_groups_.resize(kinds.size());
   by_functor_.resize(functors.size());
-  for (std::size_t type = 0; type < types; ++type) {
-    for (std::size_t i = 0; i < kinds.size(); ++i) {
-      const std::string_view type_name = to_string(static_cast<DataType>(type));
-      by_kind_[i][type] = best_row(rows_, kinds[i].key, type_name);
-      const std::int16_t of_groups = best_row(rows_, kinds[i].key, type_name, warp_groups);
-      by_groups_[i][type] = of_groups < 0 ? by_kind_[i][type] : of_groups;
+  const auto type_name = [](std::size_t type) { return to_string(static_cast<DataType>(type)); };
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const auto plain = rows_of(rows_, kinds[i].key);
+    const auto of_groups = rows_of(rows_, kinds[i].key, warp_groups);
+    for (std::size_t type = 0; type < types; ++type) {
+      by_kind_[i][type] = best_row(rows_, plain, type_name(type));
+      by_groups_[i][type] =
+          of_groups.empty() ? by_kind_[i][type] : best_row(rows_, of_groups, type_name(type));
     }
-    for (std::size_t i = 0; i < functors.size(); ++i) {
-      const std::string kind = std::string(functor_prefix) + std::string(functors[i].name);
-      by_functor_[i][type] = best_row(rows_, kind, to_string(static_cast<DataType>(type)));
+  }
+  for (std::size_t i = 0; i < functors.size(); ++i) {
+    const auto found = rows_of(rows_, fmt::format("{}{}", functor_prefix, functors[i].name));
+    for (std::size_t type = 0; type < types; ++type) {
+      by_functor_[i][type] = best_row(rows_, found, type_name(type));
     }
   }
   for (const FusedRow& row : fused_rows()) {
-    const std::int16_t i = best_row(rows_, std::string(fused_prefix) + std::string(row.name), "");
+    const auto found = rows_of(rows_, fmt::format("{}{}", fused_prefix, row.name));
+    const std::int16_t i = best_row(rows_, found, "");
     by_fused_.emplace_back();
     if (i < 0) continue;
     const CostRow& price = rows_[static_cast<std::size_t>(i)];

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 
 #include "sim/core/bounds/document_size.h"
@@ -44,12 +45,13 @@ void check_depth(int depth, const std::string& file) {
   Place{file, std::string(key)}.fail("the key twice", "it once");
 }
 
-/// The keys of one object that were read so far: few are compared, many looked up.
+/// The keys of one object that were read so far, whose members do not move: few are compared, many
+/// looked up.
 class Keys {
  public:
   /// Whether `key` is a new one.
   bool add(const Json::object_t& object, std::string_view key) {
-    constexpr std::size_t few = 8;
+    constexpr std::size_t few = 32;
     if (object.size() < few) {
       return std::none_of(object.begin(), object.end(),
                           [&](const auto& member) { return member.first == key; });
@@ -61,7 +63,7 @@ class Keys {
   }
 
  private:
-  std::unordered_set<std::string> many_;
+  std::unordered_set<std::string_view> many_;
 };
 
 Json to_json(const simdjson::dom::element& value, int depth, const std::string& file);
