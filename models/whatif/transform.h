@@ -36,6 +36,7 @@ struct MeasuredLayers;
 struct CollectiveLaw;
 struct CompiledHostLaw;
 struct RepeatLaw;
+struct LibraryProducts;
 struct DeviceMemory;
 
 /// Asks for nothing, as a value of any option: in sweeps, one of several.
@@ -109,6 +110,7 @@ struct TransformInput {
   const CollectiveLaw& collectives;
   const CompiledHostLaw& compiled_host;
   const RepeatLaw& repeats;
+  const LibraryProducts& library_products;  // those of `precision`
   const DeviceMemory& device_memory;
   double floor_share = 1;              // of a measured time: its launch floor is at most this
   const PeakMemory* memory = nullptr;  // of the traced step; null: not known

@@ -27,6 +27,7 @@ TransformInput input_of(const TracedRun& run, const WhatIfs& asked) {
                     c.collectives,
                     c.fusion.host,
                     c.repeats,
+                    c.precision.products,
                     c.batch.device_memory,
                     c.batch.floor_share_memory};
   if (run.memory) in.memory = &*run.memory;

@@ -6,6 +6,7 @@
 
 #include "models/arch/gpu_config.h"
 #include "models/whatif/compile/compile.h"
+#include "models/whatif/precision/law.h"
 #include "sim/core/fields/field.h"
 #include "tests/source_dir/source_dir.h"
 #include "tests/unit/models/whatif/flow_for_tests.h"
@@ -24,7 +25,8 @@ std::string error_of(Step step) {
              {find_gpu(gpus, "h200_sxm"), load_fusion_law(law_file),
               TimeConstants::load(source_path("configs/kernels/time.json")),
               load_library_names(source_path("configs/kernels/libraries.json")),
-              load_measured_layers(source_path("configs/kernels/layers.json")), host},
+              load_measured_layers(source_path("configs/kernels/layers.json")), host,
+              load_precision_law(source_path("configs/kernels/precision.json")).products},
              losses);
   } catch (const InputError& e) {
     return e.what();

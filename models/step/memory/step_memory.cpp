@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/memory/laid_apart.h"
 #include "models/step/binding/compiled_graphs.h"
 #include "models/step/dataflow.h"
 #include "models/step/memory/frames.h"
@@ -75,19 +76,16 @@ bool stays_reordered(const Step& step, const Dataflow& flow, const FlowOp& op) {
   return is_compiled(op) && !of_pictures(step.trace, flow, op, runs_backward(op) ? 1 : 0);
 }
 
-/// Whether matrices of a batch begin at multiples of 128 bytes where generated code makes them, and
-/// elsewhere do not (TorchInductor 2.11: padding_alignment_bytes, padding_stride_threshold of
-/// torch/_inductor/config.py). Those of attention alone: images lie with channels last then.
+/// Whether matrices of a batch have gaps between them. Those of attention alone: images lie with
+/// channels last in compiled code.
 bool is_padded(const Trace& trace, const FlowOp& op, const FlowTensor& made) {
-  constexpr std::int64_t longest = 1024, alignment_bytes = 128;
   const bool attention = op.kind == OpKind::softmax || op.kind == OpKind::softmax_backward ||
                          op.kind == OpKind::dropout;
   if (!attention) return false;
   for (const TensorShape& s : operands_of(trace, op.op).tensors.shapes) {
     if (s.rank < 3 || s.elements() != made.elements) continue;
     const std::int64_t matrix = s.dims[s.rank - 1] * s.dims[s.rank - 2];
-    return matrix < made.elements && matrix > longest &&
-           matrix * element_bytes(made.type) % alignment_bytes != 0;
+    return matrix < made.elements && laid_apart(matrix, element_bytes(made.type));
   }
   return false;
 }

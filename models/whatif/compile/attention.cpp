@@ -1,11 +1,14 @@
 #include "models/whatif/compile/attention.h"
 
 #include <algorithm>
+#include <cmath>
 
-#include "models/kernel/time/time_model.h"
+#include "models/kernel/time/laws/library_products.h"
+#include "models/kernel/time/product_rows.h"
 #include "models/kernel/work/gemm_shape.h"
 #include "models/ops/op_table.h"
 #include "models/step/attention_calls.h"
+#include "models/whatif/compile/inductor/rows.h"
 #include "sim/core/tensors/data_type.h"
 
 namespace tandem {
@@ -104,6 +107,22 @@ std::vector<HeadProduct> head_products(const AttentionShape& s, bool back) {
           {s.keys, s.width, s.queries, false, false}};
 }
 
+/// Libraries take 16-bit matrices whose rows are not aligned by older instructions.
+double score_product_us(const KernelContext& c, const GemmShape& product, double flops,
+                        double bytes) {
+  const AlignedProducts& law = c.law.products;
+  if (!is_half(product.type)) return product_time(c.gpu, product, c.time).time_us;
+  const bool aligned = rows_of_all(product, [&](std::int64_t row) {
+    return aligned_rows(row, product.type, law.aligned_bytes);
+  });
+  if (!aligned) {
+    return library_product_time(c.gpu, c.library_products, product, c.time, law.floor_us).time_us;
+  }
+  AlignedProducts heads_apart = law;
+  heads_apart.dram_share = c.law.score_dram_share;
+  return aligned_product_us(c.gpu, heads_apart, flops, bytes, product.type);
+}
+
 /// `type` is that of the arithmetic.
 ExtraKernel score_product(const KernelContext& c, const AttentionShape& shape,
                           const HeadProduct& head, DataType type) {
@@ -119,29 +138,42 @@ ExtraKernel score_product(const KernelContext& c, const AttentionShape& shape,
                           .type = type,
                           .a_k_major = head.left_inner,
                           .b_k_major = head.right_inner};
-  AlignedProducts heads_apart = c.law.products;
-  heads_apart.dram_share = c.law.score_dram_share;
-  const double us = is_half(type) ? aligned_product_us(c.gpu, heads_apart, flops, bytes, type)
-                                  : product_time(c.gpu, product, c.time).time_us;
   return {c.names.kernel(LibraryUse::score_product, type),
           "aten::bmm",
-          us,
+          score_product_us(c, product, flops, bytes),
           bytes,
           product_geometry(shape.heads, head.rows, head.columns),
           product_factors(shape.heads, head.rows, head.inner, head.columns,
                           type == DataType::tf32 ? DataType::fp32 : type)};
 }
 
-ExtraKernel softmax(const KernelContext& c, const AttentionShape& shape, bool back, bool drops) {
+/// Of lanes, where a block goes through rows in loops.
+double looped_cycles(const GeneratedCode& code, double rows, double keys, bool back) {
+  constexpr double loaded = 4;  // elements of FP32 at once
+  const double places = rows * held_places(keys), elements = rows * keys;
+  if (back) {
+    return places * code.looped_gradient_lane_cycles +
+           elements * code.looped_gradient_element_cycles;
+  }
+  const bool odd = std::fmod(keys, loaded) != 0;
+  return places * code.looped_softmax_lane_cycles + (odd ? elements * code.odd_row_lane_cycles : 0);
+}
+
+/// `heads`: of an item.
+ExtraKernel softmax(const KernelContext& c, const AttentionShape& shape, std::int64_t heads,
+                    bool back, bool drops) {
   const double rows = double(shape.heads) * double(shape.queries), keys = double(shape.keys);
+  const bool loops = loops_scores(c.gpu, {shape.heads / heads, heads, shape.queries, shape.keys},
+                                  c.law.persistent_columns, back);
   // Scores are read and written in FP32, and a byte of the mask of dropout.
-  GeneratedWork work{.kind = GeneratedKind::row, .bytes = rows * keys * (drops ? 9 : 8)};
+  GeneratedWork work{.kind = loops ? GeneratedKind::reduction : GeneratedKind::row,
+                     .bytes = rows * keys * (drops ? 9 : 8)};
+  if (loops) work.softmax_cycles = looped_cycles(c.law.generated, rows, keys, back);
   work.random_numbers = drops && !back ? rows * keys : 0;
   work.row_elements = keys;
   work.rows = rows;
   work.softmax = true;
-  return {generated_kernel(c.names, GeneratedKind::row,
-                           back ? "_softmax_backward_data" : "_safe_softmax"),
+  return {generated_kernel(c.names, work.kind, back ? "_softmax_backward_data" : "_safe_softmax"),
           "aten::_softmax", generated_us(c.gpu, c.law.generated, work), work.bytes,
           pointwise_geometry(rows * keys)};
 }
@@ -211,6 +243,7 @@ std::vector<ExtraKernel> attention_by_products(const KernelContext& context,
   const auto shape = attention_shape_of(context.step.trace, op);
   const bool back = op.kind == OpKind::attention_backward;
   const TensorShape* q = in.at(back ? 1 : 0);
+  constexpr std::size_t with_heads = 4;  // dimensions
   if (!shape || q == nullptr) return {};
   std::vector<ExtraKernel> out;
   convert_operands(context, style, back, element_bytes(q->type), double(q->elements()), out);
@@ -220,7 +253,8 @@ std::vector<ExtraKernel> attention_by_products(const KernelContext& context,
   for (const HeadProduct& head : head_products(*shape, back)) {
     out.push_back(score_product(context, *shape, head, type));
   }
-  out.push_back(softmax(context, *shape, back, style.drops));
+  const std::int64_t heads = q->rank == with_heads ? std::max<std::int64_t>(q->dims[1], 1) : 1;
+  out.push_back(softmax(context, *shape, heads, back, style.drops));
   return out;
 }
 

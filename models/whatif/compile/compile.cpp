@@ -410,7 +410,7 @@ Compiler parse_compiler(std::string_view name) {
 
 Step with_jit(Step step, const JitOptions& options, const JitConstants& constants, LossList& losses,
               JitReport* report) {
-  const auto& [gpu, law, time, names, layers, host] = constants;
+  const auto& [gpu, law, time, names, layers, host, products] = constants;
   JitReport local;
   JitReport& r = report == nullptr ? local : *report;
   r = {};
@@ -445,6 +445,7 @@ Step with_jit(Step step, const JitOptions& options, const JitConstants& constant
                               time,
                               names,
                               layers,
+                              products,
                               image_order(step, flow, plan, law),
                               written_before(flow)};
   drop_host_reads(step, flow, edit);

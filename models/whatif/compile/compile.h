@@ -11,6 +11,7 @@
 
 #include "models/arch/gpu_arch.h"
 #include "models/kernel/library_names.h"
+#include "models/kernel/time/laws/library_products.h"
 #include "models/kernel/time/time_constants.h"
 #include "models/runtime/host_model.h"
 #include "models/step/step.h"
@@ -79,6 +80,7 @@ struct JitConstants {
   const LibraryNames& names;
   const MeasuredLayers& layers;
   const HostModel& host;
+  const LibraryProducts& products;  // of rows that are not aligned
 };
 
 /// `step` as `options.compiler` would run it. Errors: InputError if the trace has no operator

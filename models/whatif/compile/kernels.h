@@ -8,6 +8,7 @@
 #include "models/arch/gpu_arch.h"
 #include "models/kernel/choice/measured_layers.h"
 #include "models/kernel/library_names.h"
+#include "models/kernel/time/laws/library_products.h"
 #include "models/whatif/compile/groups.h"
 #include "models/whatif/compile/image_order.h"
 #include "models/whatif/compile/inductor/fusion_law.h"
@@ -32,7 +33,8 @@ struct KernelContext {
   const TimeConstants& time;
   const LibraryNames& names;
   const MeasuredLayers& layers;
-  ImageOrder images;  // between the operations of the compiled model
+  const LibraryProducts& library_products;  // whose rows are not aligned
+  ImageOrder images;                        // between the operations of the compiled model
   /// Bytes that the operations before each write, and those that all of them write.
   std::vector<double> written;
 };

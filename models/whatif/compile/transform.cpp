@@ -157,9 +157,10 @@ std::optional<TransformReport> apply(const TransformInput& in, Rewritten& out) {
   if (in.asked.has("ranks")) options.ranks = parse_count("ranks", in.asked.get("ranks"));
   JitReport report;
   const bool knows_memory = change_memory(in, options, out);
-  out.step = with_jit(std::move(out.step), options,
-                      {*in.traced.gpu, in.fusion, in.time, in.libraries, in.layers, in.host},
-                      out.losses, &report);
+  out.step = with_jit(
+      std::move(out.step), options,
+      {*in.traced.gpu, in.fusion, in.time, in.libraries, in.layers, in.host, in.library_products},
+      out.losses, &report);
   out.changed = true;
   if (!knows_memory) {
     out.memory.losses.add(

@@ -125,6 +125,14 @@ void add_arithmetic(Fields& fields) {
   add("looped_softmax_lane_cycles",
       "... of a softmax whose rows a block goes through twice: the running maximum and sum",
       &G::looped_softmax_lane_cycles);
+  add("odd_row_lane_cycles",
+      "... and for an element of rows that are no multiple of 16 bytes, which are loaded singly",
+      &G::odd_row_lane_cycles);
+  add("looped_gradient_lane_cycles",
+      "... of the gradient of such a softmax: for a place of the vectors that hold a row",
+      &G::looped_gradient_lane_cycles);
+  add("looped_gradient_element_cycles", "... and for an element",
+      &G::looped_gradient_element_cycles);
   add("gathered_lane_cycles", "... for an operand of a softmax that is gathered, each time",
       &G::gathered_lane_cycles);
   add("across_lane_cycles",

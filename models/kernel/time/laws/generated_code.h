@@ -58,6 +58,8 @@ struct GeneratedCode {
   double norm_gradient_lane_cycles = 0;
   double divided_lane_cycles = 0;
   double looped_softmax_lane_cycles = 0;
+  double odd_row_lane_cycles = 0;
+  double looped_gradient_lane_cycles = 0, looped_gradient_element_cycles = 0;
   double gathered_lane_cycles = 0;
   double across_lane_cycles = 0;
   double random_lane_cycles = 0;

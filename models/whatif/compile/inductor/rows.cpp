@@ -1,5 +1,7 @@
 #include "models/whatif/compile/inductor/rows.h"
 
+#include "models/memory/laid_apart.h"
+
 // The numbers are those of TorchInductor 2.11: SIMDKernelFeatures.reduction_hint
 // (torch/_inductor/codegen/simd_kernel_features.py), should_use_persistent_reduction (choices.py)
 // and MemoryDep.is_contiguous (dependencies.py).
@@ -24,6 +26,16 @@ bool lies_as_rows(const TensorShape& operand, const TensorShape& full) {
     stride *= operand.dims[d];
   }
   return true;
+}
+
+bool loops_scores(const GpuArch& gpu, const ScoreRows& rows, double longest, bool back) {
+  constexpr std::int64_t truth = 1, wide = 4;  // bytes
+  const double keys = double(rows.keys);
+  if (keys > longest) return true;
+  if (!asks_for_order(gpu, {double(rows.items * rows.heads * rows.queries), keys})) return false;
+  const std::int64_t results = rows.heads * rows.queries;
+  if (!back) return laid_apart(results, truth);
+  return laid_apart(results, wide) || laid_apart(rows.queries * rows.keys, wide);
 }
 
 }  // namespace tandem

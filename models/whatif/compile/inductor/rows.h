@@ -2,6 +2,8 @@
 // through in loops.
 #pragma once
 
+#include <cstdint>
+
 #include "models/whatif/compile/inductor/splits.h"
 #include "sim/core/tensors/tensor.h"
 
@@ -15,5 +17,14 @@ bool asks_for_order(const GpuArch& gpu, const SumShape& rows);
 /// these, without gaps. A mask of each item that all heads share does not, a bias that all items
 /// share does.
 bool lies_as_rows(const TensorShape& operand, const TensorShape& full);
+
+/// Scores of attention that is computed by products, of an item and one of its heads.
+struct ScoreRows {
+  std::int64_t items = 0, heads = 0, queries = 0, keys = 0;
+};
+/// Whether the kernel of their softmax, or of its gradient, goes through rows of no more than
+/// `longest` in loops too: where something lies with gaps. Forward that is whether any score of a
+/// row is finite, a byte for each row; backward the weights, or the sums of rows.
+bool loops_scores(const GpuArch& gpu, const ScoreRows& rows, double longest, bool back);
 
 }  // namespace tandem

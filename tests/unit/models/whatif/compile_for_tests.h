@@ -7,6 +7,7 @@
 
 #include "models/arch/gpu_config.h"
 #include "models/whatif/compile/compile.h"
+#include "models/whatif/precision/law.h"
 #include "tests/source_dir/source_dir.h"
 
 namespace tandem::test {
@@ -17,11 +18,14 @@ struct CompileBench {
   TimeConstants time = TimeConstants::load(source_path("configs/kernels/time.json"));
   LibraryNames names = load_library_names(source_path("configs/kernels/libraries.json"));
   MeasuredLayers layers = load_measured_layers(source_path("configs/kernels/layers.json"));
+  PrecisionLaw precision = load_precision_law(source_path("configs/kernels/precision.json"));
   HostModel host = load_host_model(source_path("configs/hosts/default.json"));
   LossList losses;
   JitReport report;
   const GpuArch& gpu() const { return find_gpu(gpus, "h200_sxm"); }
-  JitConstants constants() const { return {gpu(), law, time, names, layers, host}; }
+  JitConstants constants() const {
+    return {gpu(), law, time, names, layers, host, precision.products};
+  }
   Step compile(Step step, Compiler compiler = Compiler::inductor) {
     return with_jit(std::move(step), {compiler, AttentionPath::automatic}, constants(), losses,
                     &report);

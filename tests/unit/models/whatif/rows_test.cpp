@@ -40,6 +40,28 @@ TEST(Rows, ManyLongRowsAreAskedFor) {
   EXPECT_FALSE(asks_for_order(gpu(), {24576, 64}));
 }
 
+// Whether any score of a row is finite takes a byte: of an item, 12 heads of 128 rows are 1,536, a
+// multiple of 128, those of 144 and 197 rows 1,728 and 2,364, which are none; of 65 rows they are
+// no more than 1,024 and lie without a gap.
+TEST(Rows, ScoresAreHeldWholeWhereNothingLiesApart) {
+  const auto loops = [](std::int64_t items, std::int64_t places, bool back) {
+    return loops_scores(gpu(), {items, 12, places, places}, 1024, back);
+  };
+  EXPECT_FALSE(loops(64, 128, false));
+  EXPECT_TRUE(loops(64, 144, false));
+  EXPECT_TRUE(loops(64, 197, false));
+  EXPECT_FALSE(loops(128, 65, false));
+  EXPECT_FALSE(loops(2, 197, false));  // 4,728 rows, of which the compiler does not ask it
+  EXPECT_TRUE(loops(2, 1025, false));  // longer than a block holds
+  // Backward: 1,728 sums and 144 x 144 weights of four bytes are multiples of 128 bytes, 65 x 65
+  // weights are none; 50 x 50 are none either, but a block holds 64 elements in any case.
+  EXPECT_FALSE(loops(64, 128, true));
+  EXPECT_FALSE(loops(64, 144, true));
+  EXPECT_TRUE(loops(64, 197, true));
+  EXPECT_TRUE(loops(128, 65, true));
+  EXPECT_FALSE(loops(128, 50, true));
+}
+
 /// A softmax over 16 x 12 x 128 rows of 128 behind a mask of these dimensions.
 std::string softmax_behind(const std::string& mask) {
   FlowMaker m;
