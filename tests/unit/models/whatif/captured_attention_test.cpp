@@ -16,7 +16,7 @@ namespace {
 
 using test::FlowMaker;
 
-constexpr std::string_view whole = R"(["","","","","0.","False","0.125","False"])";
+constexpr std::string_view not_causal = R"(["","","","","0.","False","0.125","False"])";
 constexpr std::string_view dropping = R"(["","","","","0.1","False","0.125","False"])";
 constexpr std::string_view causal = R"(["","","","","0.","True","0.125","False"])";
 constexpr std::string_view unscaled = R"(["","","","","0.","False","","False"])";
@@ -60,7 +60,7 @@ std::size_t products(const Step& step) {
 
 TEST(CapturedAttention, TheMaskOfATextComesBack) {
   Bench s;
-  const Step out = s.capture(text_step(whole));
+  const Step out = s.capture(text_step(not_causal));
   // Gather and activation stay. In place of one kernel: the mask (two constants, a selection),
   // three conversions, two scalings, three copies, a product, the mask added; softmax, test, all,
   // a constant, a selection; a product, two conversions and a copy of the result.
@@ -79,8 +79,8 @@ TEST(CapturedAttention, RowsOfPositionsAreNoText) {
   m.op("aten::embedding", "[[1500,64],[1500]]", R"(["float","long int"])");
   m.op("aten::scaled_dot_product_attention",
        "[[2,4,128,64],[2,4,128,64],[2,4,128,64],[],[],[],[],[]]",
-       R"(["c10::Half","c10::Half","c10::Half","","Scalar","Scalar","Scalar","Scalar"])", whole,
-       "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16");
+       R"(["c10::Half","c10::Half","c10::Half","","Scalar","Scalar","Scalar","Scalar"])",
+       not_causal, "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16");
   Bench s;
   const Step out = s.capture(m.step());
   EXPECT_EQ(out.plan.works.size(), 2U);
@@ -89,18 +89,18 @@ TEST(CapturedAttention, RowsOfPositionsAreNoText) {
 
 TEST(CapturedAttention, Fp32NeedsNoConversionsAndDropoutAKernelMore) {
   Bench s;
-  const std::size_t half = s.capture(text_step(whole)).plan.works.size();
-  EXPECT_EQ(s.capture(text_step(whole, true, "float")).plan.works.size(), half - 5);
+  const std::size_t half = s.capture(text_step(not_causal)).plan.works.size();
+  EXPECT_EQ(s.capture(text_step(not_causal, true, "float")).plan.works.size(), half - 5);
   EXPECT_EQ(s.capture(text_step(dropping)).plan.works.size(), half + 1);
 }
 
 TEST(CapturedAttention, OtherAttentionKeepsItsKernels) {
   Bench s;
-  const std::size_t before = text_step(whole).plan.works.size();
+  const std::size_t before = text_step(not_causal).plan.works.size();
   EXPECT_EQ(s.capture(text_step(causal)).plan.works.size(), before);
   EXPECT_EQ(s.capture(text_step(unscaled)).plan.works.size(), before);
-  EXPECT_EQ(s.capture(text_step(whole, false)).plan.works.size(), before - 1);  // images
-  EXPECT_EQ(s.capture(text_step(whole), AttentionPath::keep).plan.works.size(), before);
+  EXPECT_EQ(s.capture(text_step(not_causal, false)).plan.works.size(), before - 1);  // images
+  EXPECT_EQ(s.capture(text_step(not_causal), AttentionPath::keep).plan.works.size(), before);
   EXPECT_EQ(s.losses.count("capture_changes_attention"), 0);
   EXPECT_GT(s.capture(text_step(causal), AttentionPath::math).plan.works.size(), before);
 }
@@ -108,17 +108,17 @@ TEST(CapturedAttention, OtherAttentionKeepsItsKernels) {
 // Images may have a mask once they are captured: kernels stay, and the reader learns what it adds.
 TEST(CapturedAttention, ImagesMayHaveAMaskThatNothingTells) {
   Bench s;
-  s.capture(text_step(whole, false));
+  s.capture(text_step(not_causal, false));
   EXPECT_EQ(s.losses.count("capture_mask_untold"), 1);
   const double untold_us = s.report.untold_us;
-  s.capture(text_step(whole, false), AttentionPath::math);
+  s.capture(text_step(not_causal, false), AttentionPath::math);
   EXPECT_NEAR(untold_us, s.report.products_us - s.report.fused_us, 1e-9);
-  for (const std::string_view told : {whole, causal}) {
+  for (const std::string_view told : {not_causal, causal}) {
     s.capture(text_step(told));
     EXPECT_EQ(s.losses.count("capture_mask_untold"), 0);
     EXPECT_EQ(s.report.untold_us, 0);
   }
-  s.capture(text_step(whole, false), AttentionPath::keep);
+  s.capture(text_step(not_causal, false), AttentionPath::keep);
   EXPECT_EQ(s.losses.count("capture_mask_untold"), 0);
 }
 
