@@ -294,7 +294,11 @@ bool GroupView::loops_rows() const {
     if (kind != OpKind::softmax && kind != OpKind::row_norm) return false;
     if (flow_op(i).phase != group_.phase) return false;
     const SumShape rows{op_elements(i) / columns, columns};
-    return asks_for_order(c_.gpu, rows) && reads_across(i);
+    if (!asks_for_order(c_.gpu, rows)) return false;
+    const TensorShape* x = operands_of(c_.step.trace, flow_op(i).op).tensors.at(0);
+    // Norms whose sums lie apart are gone through twice as well, but take as long as held ones.
+    const bool apart = kind == OpKind::softmax && x != nullptr && sums_lie_apart(*x);
+    return apart || reads_across(i);
   });
 }
 

@@ -28,6 +28,16 @@ bool lies_as_rows(const TensorShape& operand, const TensorShape& full) {
   return true;
 }
 
+bool sums_lie_apart(const TensorShape& full) {
+  constexpr std::int64_t wide = 4;  // bytes
+  std::int64_t stride = 1;
+  for (std::size_t d = full.rank; d-- > 2;) {
+    stride *= full.dims[d - 1];
+    if (laid_apart(stride, wide)) return true;
+  }
+  return false;
+}
+
 bool loops_scores(const GpuArch& gpu, const ScoreRows& rows, double longest, bool back) {
   constexpr std::int64_t truth = 1, wide = 4;  // bytes
   const double keys = double(rows.keys);

@@ -18,6 +18,10 @@ bool asks_for_order(const GpuArch& gpu, const SumShape& rows);
 /// share does.
 bool lies_as_rows(const TensorShape& operand, const TensorShape& full);
 
+/// Whether the sums of rows, or their largest elements, have gaps: FP32 numbers, one for each row
+/// of `full`.
+bool sums_lie_apart(const TensorShape& full);
+
 /// Scores of attention that is computed by products, of an item and one of its heads.
 struct ScoreRows {
   std::int64_t items = 0, heads = 0, queries = 0, keys = 0;

@@ -40,6 +40,17 @@ TEST(Rows, ManyLongRowsAreAskedFor) {
   EXPECT_FALSE(asks_for_order(gpu(), {24576, 64}));
 }
 
+// 12 heads of 144 rows are 1,728 sums of four bytes an item, of 128 bytes 54 times; 2,364 of 197
+// rows are no such multiple; 8 x 100 are no more than 1,024. Three dimensions of 197 rows have 197.
+TEST(Rows, SumsOfRowsLieApartWhereTheirNumberIsOdd) {
+  EXPECT_FALSE(sums_lie_apart(placed("[[64, 12, 144, 144]]", "[[0, 0, 0, 0]]")));
+  EXPECT_TRUE(sums_lie_apart(placed("[[64, 12, 197, 197]]", "[[0, 0, 0, 0]]")));
+  EXPECT_FALSE(sums_lie_apart(placed("[[64, 8, 100, 100]]", "[[0, 0, 0, 0]]")));
+  EXPECT_FALSE(sums_lie_apart(placed("[[768, 197, 197]]", "[[0, 0, 0]]")));
+  EXPECT_TRUE(sums_lie_apart(placed("[[8, 1214, 768]]", "[[0, 0, 0]]")));
+  EXPECT_FALSE(sums_lie_apart(placed("[[1214, 768]]", "[[0, 0]]")));
+}
+
 // Whether any score of a row is finite takes a byte: of an item, 12 heads of 128 rows are 1,536, a
 // multiple of 128, those of 144 and 197 rows 1,728 and 2,364, which are none; of 65 rows they are
 // no more than 1,024 and lie without a gap.
