@@ -126,9 +126,8 @@ void add_arithmetic(Fields& fields) {
       "... of a softmax whose rows a block goes through twice: the running maximum and sum",
       &G::looped_softmax_lane_cycles);
   add("odd_row_lane_cycles",
-      "... and for an element of masked scores in FP32 whose rows are no multiple of 16 bytes, "
-      "which "
-      "are loaded singly",
+      "... and for an element of masked scores in FP32 whose rows are no multiple of 16 bytes: "
+      "these are loaded singly",
       &G::odd_row_lane_cycles);
   add("looped_gradient_lane_cycles",
       "... of the gradient of such a softmax: for a place of the vectors that hold a row",
