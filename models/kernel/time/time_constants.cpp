@@ -74,7 +74,8 @@ std::vector<AttentionPace> read_attentions(const Json& json, const Place& place)
     DataType type;
     bool learned_mask;
   };
-  for (const Row row : {Row{DataType::fp16, false}, {DataType::fp16, true}, {DataType::fp32}}) {
+  for (const Row row :
+       {Row{DataType::fp16, false}, {DataType::fp16, true}, {DataType::fp32, false}}) {
     for (const bool backward : {false, true}) {
       const auto same = [&](const AttentionPace& p) {
         return p.type == row.type && p.backward == backward && p.learned_mask == row.learned_mask;
