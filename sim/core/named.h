@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -64,13 +65,20 @@ std::string_view name_of(const Table& table, E value) {
   return "unknown";
 }
 
+/// The row called `text`; null: there is none.
+template <class Table>
+auto find_named(const Table& table, std::string_view text) -> decltype(&*std::begin(table)) {
+  for (const auto& row : table) {
+    if (row.name == text) return &row;
+  }
+  return nullptr;
+}
+
 /// The value called `text`. Errors: InputError at file and key that lists the names.
 template <class Table>
 auto parse_named(const Table& table, std::string_view text, std::string_view file,
                  std::string_view key) {
-  for (const auto& row : table) {
-    if (row.name == text) return row.value;
-  }
+  if (const auto* const row = find_named(table, text)) return row->value;
   throw InputError(std::string(file), std::string(key), "\"" + std::string(text) + "\"",
                    expected_name(name_list(table), text));
 }

@@ -33,10 +33,8 @@ class LayerLine {
   template <class Table>
   auto choice(const Table& table) {
     const std::string_view value = next();
-    for (const auto& name : table) {
-      if (name.name == value) return name.value;
-    }
-    return parse_named(table, value, row_.file(), row_.place());  // which says what is wrong
+    if (const auto* const found = find_named(table, value)) return found->value;
+    fail(value, expected_name(name_list(table), value));
   }
 
   double size() { return size_of(next()); }
