@@ -38,7 +38,8 @@ bool is_transposed(const OpContext& context);
 
 /// An attention operation: products of queries, keys and head width over batch x heads.
 struct AttentionShape {
-  std::int64_t heads = 0;  // batch x heads
+  std::int64_t heads = 0;  // of all items
+  std::int64_t items = 1;
   std::int64_t queries = 0, keys = 0, width = 0;
   bool causal = false;
   bool drops_out = false;

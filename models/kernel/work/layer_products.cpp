@@ -127,7 +127,8 @@ std::optional<AttentionShape> attention_shape(const OpContext& context) {
   const bool by_length = row.is(length_first);
   const std::size_t length = by_length ? 1 : 2, heads = by_length ? 2 : 1;
   AttentionShape out;
-  out.heads = limits::product(query->dims[0], query->dims[heads]);
+  out.items = query->dims[0];
+  out.heads = limits::product(out.items, query->dims[heads]);
   out.queries = query->dims[length];
   out.keys = key->dims[length];
   out.width = query->dims[3];

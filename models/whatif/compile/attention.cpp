@@ -159,12 +159,16 @@ double looped_cycles(const GeneratedCode& code, double rows, double keys, bool b
   return places * code.looped_softmax_lane_cycles + (odd ? elements * code.odd_row_lane_cycles : 0);
 }
 
-/// `heads`: of an item.
-ExtraKernel softmax(const KernelContext& c, const AttentionShape& shape, std::int64_t heads,
-                    bool back, bool drops) {
+TensorShape scores_of(const AttentionShape& s) {
+  TensorShape scores;
+  scores.dims = {s.items, s.heads / std::max<std::int64_t>(s.items, 1), s.queries, s.keys};
+  scores.rank = 4;
+  return scores;
+}
+
+ExtraKernel softmax(const KernelContext& c, const AttentionShape& shape, bool back, bool drops) {
   const double rows = double(shape.heads) * double(shape.queries), keys = double(shape.keys);
-  const bool loops = loops_scores(c.gpu, {shape.heads / heads, heads, shape.queries, shape.keys},
-                                  c.law.persistent_columns, back);
+  const bool loops = loops_scores(c.gpu, scores_of(shape), c.law.persistent_columns, back);
   // Scores are read and written in FP32, and a byte of the mask of dropout.
   GeneratedWork work{.kind = loops ? GeneratedKind::reduction : GeneratedKind::row,
                      .bytes = rows * keys * (drops ? 9 : 8)};
@@ -243,7 +247,6 @@ std::vector<ExtraKernel> attention_by_products(const KernelContext& context,
   const auto shape = attention_shape_of(context.step.trace, op);
   const bool back = op.kind == OpKind::attention_backward;
   const TensorShape* q = in.at(back ? 1 : 0);
-  constexpr std::size_t with_heads = 4;  // dimensions
   if (!shape || q == nullptr) return {};
   std::vector<ExtraKernel> out;
   convert_operands(context, style, back, element_bytes(q->type), double(q->elements()), out);
@@ -253,8 +256,7 @@ std::vector<ExtraKernel> attention_by_products(const KernelContext& context,
   for (const HeadProduct& head : head_products(*shape, back)) {
     out.push_back(score_product(context, *shape, head, type));
   }
-  const std::int64_t heads = q->rank == with_heads ? std::max<std::int64_t>(q->dims[1], 1) : 1;
-  out.push_back(softmax(context, *shape, heads, back, style.drops));
+  out.push_back(softmax(context, *shape, back, style.drops));
   return out;
 }
 

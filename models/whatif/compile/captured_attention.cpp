@@ -22,14 +22,13 @@ constexpr double node_host_us = 0;
 /// Nothing where the operands are not known.
 std::optional<MathAttention> math_of(const Step& step, const AttentionStyle& style,
                                      const FlowOp& op) {
-  constexpr std::size_t with_heads = 4;  // dimensions
   const bool back = op.kind == OpKind::attention_backward;
   const auto shape = attention_shape_of(step.trace, op);
   const TensorShape* q = operands_of(step.trace, op.op).tensors.at(back ? 1 : 0);
   if (!shape || q == nullptr || shape->heads <= 0) return {};
   MathAttention out;
   out.shape = *shape;
-  out.images = q->rank == with_heads ? q->dims[0] : 1;
+  out.images = shape->items;
   out.type = q->type;
   out.tf32 = style.tf32;
   return out;

@@ -297,7 +297,8 @@ bool GroupView::loops_rows() const {
     if (!asks_for_order(c_.gpu, rows)) return false;
     const TensorShape* x = operands_of(c_.step.trace, flow_op(i).op).tensors.at(0);
     // Norms whose sums lie apart are gone through twice as well, but take as long as held ones.
-    const bool apart = kind == OpKind::softmax && x != nullptr && sums_lie_apart(*x);
+    const bool apart = kind == OpKind::softmax && x != nullptr &&
+                       results_lie_apart(*x, element_bytes(DataType::fp32));
     return apart || reads_across(i);
   });
 }

@@ -28,24 +28,22 @@ bool lies_as_rows(const TensorShape& operand, const TensorShape& full) {
   return true;
 }
 
-bool sums_lie_apart(const TensorShape& full) {
-  constexpr std::int64_t wide = 4;  // bytes
+bool results_lie_apart(const TensorShape& full, std::int64_t width) {
   std::int64_t stride = 1;
   for (std::size_t d = full.rank; d-- > 2;) {
     stride *= full.dims[d - 1];
-    if (laid_apart(stride, wide)) return true;
+    if (laid_apart(stride, width)) return true;
   }
   return false;
 }
 
-bool loops_scores(const GpuArch& gpu, const ScoreRows& rows, double longest, bool back) {
+bool loops_scores(const GpuArch& gpu, const TensorShape& scores, double longest, bool back) {
   constexpr std::int64_t truth = 1, wide = 4;  // bytes
-  const double keys = double(rows.keys);
-  if (keys > longest) return true;
-  if (!asks_for_order(gpu, {double(rows.items * rows.heads * rows.queries), keys})) return false;
-  const std::int64_t results = rows.heads * rows.queries;
-  if (!back) return laid_apart(results, truth);
-  return laid_apart(results, wide) || laid_apart(rows.queries * rows.keys, wide);
+  const std::int64_t keys = scores.dims[scores.rank - 1];
+  if (double(keys) > longest) return true;
+  if (!asks_for_order(gpu, {double(scores.elements()) / double(keys), double(keys)})) return false;
+  if (!back) return results_lie_apart(scores, truth);
+  return results_lie_apart(scores, wide) || laid_apart(scores.dims[scores.rank - 2] * keys, wide);
 }
 
 }  // namespace tandem

@@ -2,8 +2,6 @@
 // through in loops.
 #pragma once
 
-#include <cstdint>
-
 #include "models/whatif/compile/inductor/splits.h"
 #include "sim/core/tensors/tensor.h"
 
@@ -18,17 +16,14 @@ bool asks_for_order(const GpuArch& gpu, const SumShape& rows);
 /// share does.
 bool lies_as_rows(const TensorShape& operand, const TensorShape& full);
 
-/// Whether the sums of rows, or their largest elements, have gaps: FP32 numbers, one for each row
-/// of `full`.
-bool sums_lie_apart(const TensorShape& full);
+/// Whether what is one number of `width` bytes for each row of `full`, a sum or a largest element,
+/// has gaps.
+bool results_lie_apart(const TensorShape& full, std::int64_t width);
 
-/// Scores of attention that is computed by products, of an item and one of its heads.
-struct ScoreRows {
-  std::int64_t items = 0, heads = 0, queries = 0, keys = 0;
-};
-/// Whether the kernel of their softmax, or of its gradient, goes through rows of no more than
-/// `longest` in loops too: where something lies with gaps. Forward that is whether any score of a
-/// row is finite, a byte for each row; backward the weights, or the sums of rows.
-bool loops_scores(const GpuArch& gpu, const ScoreRows& rows, double longest, bool back);
+/// Whether the kernel of a softmax of `scores` [item, head, query, key] of attention that is
+/// computed by products, or of its gradient, goes through rows in loops that are no longer than
+/// `longest`: where something lies with gaps. Forward that is whether any score of a row is finite,
+/// a byte for each row; backward the weights, or the sums of rows. Longer ones it does always.
+bool loops_scores(const GpuArch& gpu, const TensorShape& scores, double longest, bool back);
 
 }  // namespace tandem

@@ -43,12 +43,12 @@ TEST(Rows, ManyLongRowsAreAskedFor) {
 // 12 heads of 144 rows are 1,728 sums of four bytes an item, of 128 bytes 54 times; 2,364 of 197
 // rows are no such multiple; 8 x 100 are no more than 1,024. Three dimensions of 197 rows have 197.
 TEST(Rows, SumsOfRowsLieApartWhereTheirNumberIsOdd) {
-  EXPECT_FALSE(sums_lie_apart(placed("[[64, 12, 144, 144]]", "[[0, 0, 0, 0]]")));
-  EXPECT_TRUE(sums_lie_apart(placed("[[64, 12, 197, 197]]", "[[0, 0, 0, 0]]")));
-  EXPECT_FALSE(sums_lie_apart(placed("[[64, 8, 100, 100]]", "[[0, 0, 0, 0]]")));
-  EXPECT_FALSE(sums_lie_apart(placed("[[768, 197, 197]]", "[[0, 0, 0]]")));
-  EXPECT_TRUE(sums_lie_apart(placed("[[8, 1214, 768]]", "[[0, 0, 0]]")));
-  EXPECT_FALSE(sums_lie_apart(placed("[[1214, 768]]", "[[0, 0]]")));
+  EXPECT_FALSE(results_lie_apart(placed("[[64, 12, 144, 144]]", "[[0, 0, 0, 0]]"), 4));
+  EXPECT_TRUE(results_lie_apart(placed("[[64, 12, 197, 197]]", "[[0, 0, 0, 0]]"), 4));
+  EXPECT_FALSE(results_lie_apart(placed("[[64, 8, 100, 100]]", "[[0, 0, 0, 0]]"), 4));
+  EXPECT_FALSE(results_lie_apart(placed("[[768, 197, 197]]", "[[0, 0, 0]]"), 4));
+  EXPECT_TRUE(results_lie_apart(placed("[[8, 1214, 768]]", "[[0, 0, 0]]"), 4));
+  EXPECT_FALSE(results_lie_apart(placed("[[1214, 768]]", "[[0, 0]]"), 4));
 }
 
 // Whether any score of a row is finite takes a byte: of an item, 12 heads of 128 rows are 1,536, a
@@ -56,7 +56,10 @@ TEST(Rows, SumsOfRowsLieApartWhereTheirNumberIsOdd) {
 // no more than 1,024 and lie without a gap.
 TEST(Rows, ScoresAreHeldWholeWhereNothingLiesApart) {
   const auto loops = [](std::int64_t items, std::int64_t places, bool back) {
-    return loops_scores(gpu(), {items, 12, places, places}, 1024, back);
+    TensorShape scores;
+    scores.dims = {items, 12, places, places};
+    scores.rank = 4;
+    return loops_scores(gpu(), scores, 1024, back);
   };
   EXPECT_FALSE(loops(64, 128, false));
   EXPECT_TRUE(loops(64, 144, false));
