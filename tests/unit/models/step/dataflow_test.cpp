@@ -15,8 +15,7 @@ using test::FlowMaker;
 using test::half2;
 using test::maker_of;
 using test::small_training;
-
-constexpr std::string_view float_pair = R"(["float","float"])";
+using test::two_floats;
 
 TEST(Dataflow, BindsOperandsToTheLatestTensorOfTheirSizeAndType) {
   FlowMaker m;
@@ -49,7 +48,7 @@ bool fills_result(std::string_view name, std::string_view dims, std::string_view
 // them, and a bias of a layer is none of its factors.
 TEST(Dataflow, AProductFillsTheResultThatItIsGiven) {
   constexpr std::string_view float3 = R"(["float","float","float"])";
-  EXPECT_FALSE(fills_result("aten::mm", "[[8,16],[16,4]]", float_pair));
+  EXPECT_FALSE(fills_result("aten::mm", "[[8,16],[16,4]]", two_floats));
   EXPECT_TRUE(fills_result("aten::mm", "[[8,16],[16,4],[8,4]]", float3));
   EXPECT_TRUE(fills_result("aten::bmm", "[[2,8,16],[2,16,4],[2,8,4]]", float3));
   EXPECT_FALSE(fills_result("aten::addmm", "[[4],[8,16],[16,4],[],[]]",
@@ -69,7 +68,7 @@ TEST(Dataflow, AWeightAsLargeAsAnActivationIsNone) {
   m.op("aten::addmm", layer, float3);
   m.op("aten::relu", "[[16,16]]", R"(["float"])");
   m.op("aten::addmm", layer, float3);
-  m.op("aten::mul", "[[16,1],[1,16]]", float_pair);  // of two parameters of 16
+  m.op("aten::mul", "[[16,1],[1,16]]", two_floats);  // of two parameters of 16
   m.op("aten::addmm", layer, float3);
   const Dataflow flow = dataflow(m.step());
   ASSERT_EQ(flow.ops.size(), 5U);
@@ -336,15 +335,15 @@ TEST(Dataflow, PickedRowsAreAnOperandOfTheNextOperation) {
   m.op("aten::tanh", "[[16,8]]", R"(["float"])");
   m.op("aten::relu", "[[16,8]]", R"(["float"])");
   m.op("aten::index", "[[4,8],[]]", R"(["float",""])");
-  m.op("aten::mul", "[[16,1],[16,8]]", float_pair);
+  m.op("aten::mul", "[[16,1],[16,8]]", two_floats);
   const Dataflow flow = dataflow(m.step());
   ASSERT_EQ(flow.ops.size(), 4U);
   EXPECT_EQ(maker_of(flow, 3, 1), 1U);  // relu: nobody has read it yet
   m.op("aten::index", "[[4,8],[]]", R"(["float",""])");
-  m.op("aten::mul", "[[16,1],[16,8]]", float_pair);
+  m.op("aten::mul", "[[16,1],[16,8]]", two_floats);
   m.op("aten::sigmoid", "[[16,8]]", R"(["float"])");
   m.op("aten::index", "[[4,8],[]]", R"(["float",""])");
-  m.op("aten::mul", "[[16,1],[16,8]]", float_pair);
+  m.op("aten::mul", "[[16,1],[16,8]]", two_floats);
   const Dataflow more = dataflow(m.step());
   ASSERT_EQ(more.ops.size(), 9U);
   EXPECT_EQ(maker_of(more, 8, 1), 6U);

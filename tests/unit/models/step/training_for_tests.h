@@ -8,7 +8,6 @@
 
 namespace tandem::test {
 
-inline constexpr std::string_view half2 = R"(["c10::Half","c10::Half"])";
 inline constexpr std::string_view backward_node = "autograd::engine::evaluate_function: ";
 
 /// y = x w, relu, loss and the backward of both; forward numbers 1 and 2, loss 3.

@@ -16,8 +16,7 @@ namespace {
 
 using test::CompileBench;
 using test::FlowMaker;
-
-constexpr std::string_view halves_of_two = R"(["c10::Half","c10::Half"])";
+using test::half2;
 
 /// A layer of text: rows of a table, then attention as the program calls it.
 Step text_encoder(std::string_view concrete, bool tokens = true, std::string_view mask = "[]") {
@@ -290,7 +289,7 @@ std::vector<AttentionPath> captioning_paths(bool named) {
          R"(["c10::Half","Scalar","long int"])");
   };
   const auto product = [&](const std::string& rows) {
-    m.op("aten::mm", "[[" + rows + ",256],[256,256]]", halves_of_two, "", "hgemm");
+    m.op("aten::mm", "[[" + rows + ",256],[256,256]]", half2, "", "hgemm");
   };
   const auto attend = [&](const std::string& keys) {
     m.op("aten::scaled_dot_product_attention",

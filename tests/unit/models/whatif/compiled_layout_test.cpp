@@ -13,6 +13,7 @@ namespace {
 using test::add_half_convolution;
 using test::CompileBench;
 using test::FlowMaker;
+using test::half2;
 using test::kernel_names;
 
 constexpr std::string_view float_operands = R"(["float","float"])";
@@ -85,7 +86,6 @@ TEST(Fuse, LayersOverTimeKeepTheirTransforms) {
   EXPECT_EQ(transforms("aten::conv2d", "[[4,128,1,256],[128,128,1,3]]"), 0);
 }
 
-constexpr std::string_view half_pair = R"(["c10::Half","c10::Half"])";
 // Three channels of 128 x 128 pixels, 3 x 3 to 64 channels: measured on FP32 pipes in 7.78 us in
 // the order of channels, as an implicit product in 4.77 us with channels last. Traced: 8 us.
 TEST(Fuse, FirstLayersRunAsMeasuredWithChannelsLast) {
@@ -147,7 +147,7 @@ TEST(Fuse, GradientsOfFiltersReturnToTheOrderOfTheirParameters) {
 TEST(Fuse, ProductsWithOddRowsArePaddedAtInferenceToo) {
   const auto kernels = [](int columns) {
     FlowMaker m;
-    m.op("aten::mm", "[[256,768],[768," + std::to_string(columns) + "]]", half_pair, "",
+    m.op("aten::mm", "[[256,768],[768," + std::to_string(columns) + "]]", half2, "",
          "void cutlass::Kernel2<cutlass_80_tensorop_f16_s16816gemm_f16_128x128_32x4_nn_align1>");
     CompileBench s;
     return s.compile(m.step()).plan.works.size();

@@ -17,6 +17,10 @@
 
 namespace tandem::test {
 
+// Types of two operands.
+inline constexpr std::string_view half2 = R"(["c10::Half","c10::Half"])";
+inline constexpr const char* two_floats = R"(["float","float"])";
+
 /// One step of operations one after the other, each of 20 us with one kernel of 8 us.
 class FlowMaker {
  public:

@@ -26,7 +26,6 @@ inline const PrecisionBench& precision_bench() {
 }
 
 inline constexpr const char* three_floats = R"(["float","float","float","Scalar","Scalar"])";
-inline constexpr const char* two_floats = R"(["float","float"])";
 
 /// Two linear layers of 64 x 256 x 256 with a ReLU between them, softmax, the first layer's
 /// weight gradient, and an optimizer.

@@ -15,8 +15,9 @@ namespace tandem {
 namespace {
 
 using test::FlowMaker;
+using test::half2;
+using test::two_floats;
 
-constexpr std::string_view float_pair = R"(["float","float"])";
 constexpr std::string_view float_triple = R"(["float","float","float"])";
 constexpr std::string_view layer_types =
     R"(["float","float","ScalarList","ScalarList","ScalarList","Scalar"])";
@@ -35,10 +36,10 @@ void expect_first_operands(const Dataflow& flow, std::size_t first,
 TEST(GraphFlow, TheLastOperandIsNewUnlessItWaitsToBeRead) {
   FlowMaker m;
   m.op("Torch-Compiled Region>aten::mm", "[[8,16],[16,4],[8,4]]", float_triple);
-  m.op("Torch-Compiled Region>triton_poi_fused_relu_0", "[[8,4],[8,4]]", float_pair);
+  m.op("Torch-Compiled Region>triton_poi_fused_relu_0", "[[8,4],[8,4]]", two_floats);
   m.op("Torch-Compiled Region>aten::mm", "[[8,16],[16,4],[8,4]]", float_triple);
   // Both [8,4] wait: the relu and the product. The sum goes into the first operand.
-  m.op("Torch-Compiled Region>triton_poi_fused_add_1", "[[8,4],[8,4]]", float_pair);
+  m.op("Torch-Compiled Region>triton_poi_fused_add_1", "[[8,4],[8,4]]", two_floats);
   const Dataflow flow = dataflow(m.step());
   ASSERT_EQ(flow.ops.size(), 4U);
   EXPECT_EQ(flow.ops[0].input_count, 2U);  // the place of its result is no operand
@@ -54,7 +55,7 @@ TEST(GraphFlow, TheLastOperandIsNewUnlessItWaitsToBeRead) {
 // of 16, 8 and 8 one folds to [128,8].
 TEST(GraphFlow, ProductsReadMatricesThatWhatWasMadeFoldsTo) {
   FlowMaker m;
-  m.op("Torch-Compiled Region>triton_poi_fused_where_0", "[[16,8,8],[16,8,8]]", float_pair);
+  m.op("Torch-Compiled Region>triton_poi_fused_where_0", "[[16,8,8],[16,8,8]]", two_floats);
   m.op("Torch-Compiled Region>aten::mm", "[[64,32],[32,32],[64,32]]", float_triple);
   m.op("Torch-Compiled Region>aten::mm", "[[128,8],[8,4],[128,4]]", float_triple);
   const Dataflow flow = dataflow(m.step());
@@ -84,9 +85,9 @@ TEST(GraphFlow, PartsThatAreWrittenOneByOneAreOneTensor) {
   FlowMaker m;
   // Columns 0 to 3 and 4 to 5 of [8,6], whose rows are 6 apart: 8 x 4 + 8 x 2 = 8 x 6 elements.
   m.strides = "[[8,4,1],[6,1]]";
-  m.op("Torch-Compiled Region>triton_poi_fused_cat_0", "[[8,2,4],[8,4]]", float_pair);
+  m.op("Torch-Compiled Region>triton_poi_fused_cat_0", "[[8,2,4],[8,4]]", two_floats);
   m.strides = "[[8,2,1],[6,1]]";
-  m.op("Torch-Compiled Region>triton_poi_fused_cat_1", "[[8,4,2],[8,2]]", float_pair);
+  m.op("Torch-Compiled Region>triton_poi_fused_cat_1", "[[8,4,2],[8,2]]", two_floats);
   m.strides = "";
   m.op("Torch-Compiled Region>aten::mm", "[[8,6],[6,4],[8,4]]", float_triple);
   const Dataflow flow = dataflow(m.step());
@@ -101,14 +102,14 @@ TEST(GraphFlow, BackwardReadsWhatForwardKeptTheLatestFirst) {
   FlowMaker m;
   m.sequence = 7;
   m.op("CompiledFunction>aten::mm", "[[8,16],[16,16],[8,16]]", float_triple);
-  m.op("CompiledFunction>triton_poi_fused_gelu_0", "[[8,16],[8,16]]", float_pair);
+  m.op("CompiledFunction>triton_poi_fused_gelu_0", "[[8,16],[8,16]]", two_floats);
   m.op("CompiledFunction>aten::mm", "[[8,16],[16,4],[8,4]]", float_triple);
   m.thread = 1;
   m.forward_thread = 1;
   // Four reads of two tensors: the gelu twice, then the product before it twice.
   for (const std::string_view name : {"a", "b", "c", "d"}) {
     m.op("CompiledFunctionBackward>triton_poi_fused_" + std::string(name), "[[8,16],[2]]",
-         float_pair);
+         two_floats);
   }
   expect_first_operands(dataflow(m.step()), 3, {1, 1, 0, 0});
 }
@@ -127,7 +128,7 @@ TEST(GraphFlow, ASignalSeenAsAnImageOfOneRowIsKeptToo) {
   m.forward_thread = 1;
   for (const std::string_view name : {"a", "b"}) {
     m.op("CompiledFunctionBackward>triton_poi_fused_" + std::string(name), "[[2,4,64],[2]]",
-         float_pair);
+         two_floats);
   }
   expect_first_operands(dataflow(m.step()), 3, {1, 0});
 }
@@ -153,12 +154,12 @@ TEST(GraphFlow, TheGradientOfAnActivationTakesThePlaceOfTheOneFromBehind) {
   FlowMaker m;
   m.sequence = 7;
   m.op("CompiledFunction>aten::mm", "[[8,16],[16,16],[8,16]]", float_triple);
-  m.op("CompiledFunction>triton_poi_fused_gelu_0", "[[8,16],[8,16]]", float_pair);
+  m.op("CompiledFunction>triton_poi_fused_gelu_0", "[[8,16],[8,16]]", two_floats);
   m.thread = 1;
   m.forward_thread = 1;
   m.op("CompiledFunctionBackward>aten::mm", "[[8,4],[4,16],[8,16]]", float_triple);
   m.op("CompiledFunctionBackward>triton_poi_fused_gelu_gelu_backward_1", "[[8,16],[8,16]]",
-       float_pair);
+       two_floats);
   const Dataflow flow = dataflow(m.step());
   ASSERT_EQ(flow.ops.size(), 4U);
   EXPECT_TRUE(flow.ops[3].overwrites);
@@ -177,7 +178,7 @@ TEST(GraphFlow, WhatSeveralLayersTakeAsTheirGradientIsNoneThatForwardKept) {
   }
   m.thread = 1;
   m.forward_thread = 1;
-  m.op("CompiledFunctionBackward>triton_poi_fused_div_0", "[[2],[2,4,8,8]]", float_pair);
+  m.op("CompiledFunctionBackward>triton_poi_fused_div_0", "[[2],[2,4,8,8]]", two_floats);
   // A sum hands its gradient to each of its terms.
   for (int layer = 0; layer < 2; ++layer) {
     m.op("CompiledFunctionBackward>aten::convolution_backward", "[[2,4,8,8],[2,4,8,8],[4,4,1,1]]",
@@ -201,16 +202,16 @@ TEST(GraphFlow, WhatSeveralLayersTakeAsTheirGradientIsNoneThatForwardKept) {
 TEST(GraphFlow, TheGradientOfALayerReadsWhatTheLayerRead) {
   FlowMaker m;
   m.sequence = 7;
-  m.op("CompiledFunction>triton_poi_fused_gelu_0", "[[8,16],[8,16]]", float_pair);
+  m.op("CompiledFunction>triton_poi_fused_gelu_0", "[[8,16],[8,16]]", two_floats);
   m.op("CompiledFunction>aten::mm", "[[8,16],[16,16],[8,16]]", float_triple);
-  m.op("CompiledFunction>triton_poi_fused_gelu_1", "[[8,16],[8,16]]", float_pair);
+  m.op("CompiledFunction>triton_poi_fused_gelu_1", "[[8,16],[8,16]]", two_floats);
   m.op("CompiledFunction>aten::mm", "[[8,16],[16,4],[8,4]]", float_triple);
   m.thread = 1;
   m.forward_thread = 1;
   m.op("CompiledFunctionBackward>aten::mm", "[[8,4],[4,16],[8,16]]", float_triple);
   m.op("CompiledFunctionBackward>aten::mm", "[[16,8],[8,4],[16,4]]", float_triple);
   m.op("CompiledFunctionBackward>triton_poi_fused_gelu_gelu_backward_2", "[[8,16],[8,16]]",
-       float_pair);
+       two_floats);
   m.op("CompiledFunctionBackward>aten::mm", "[[16,8],[8,16],[16,16]]", float_triple);
   const Dataflow flow = dataflow(m.step());
   ASSERT_EQ(flow.ops.size(), 8U);
@@ -237,7 +238,7 @@ TEST(GraphFlow, WhatNothingCouldHaveMadeIsAResult) {
          R"(["float","float","float","float"])");
   }
   m.op("CompiledFunction>aten::mm", "[[8,32],[32,16],[8,16]]", float_triple);
-  m.op("CompiledFunction>triton_red_fused_mean_1", "[[8,2],[8,16]]", float_pair);
+  m.op("CompiledFunction>triton_red_fused_mean_1", "[[8,2],[8,16]]", two_floats);
   const Dataflow flow = dataflow(m.step());
   ASSERT_EQ(flow.ops.size(), 6U);
   for (const std::size_t i : {1U, 3U}) {
@@ -254,9 +255,9 @@ TEST(GraphFlow, WhatNothingCouldHaveMadeIsAResult) {
 TEST(GraphFlow, APartThatIsCopiedForAConvolutionIsKeptAsTheWhole) {
   FlowMaker m;
   m.sequence = 7;
-  m.op("CompiledFunction>triton_poi_fused_relu_0", "[[2,8,4,4],[2,8,4,4]]", float_pair);
+  m.op("CompiledFunction>triton_poi_fused_relu_0", "[[2,8,4,4],[2,8,4,4]]", two_floats);
   m.op("CompiledFunction>triton_poi_fused_convolution_split_1", "[[2,8,4,4],[2,4,4,4]]",
-       float_pair);
+       two_floats);
   m.op("CompiledFunction>aten::cudnn_convolution", "[[2,4,4,4],[6,4,1,1],[],[],[],[]]", layer_types,
        R"(["","","[0, 0]","[1, 1]","[1, 1]","1"])");
   m.thread = 1;
@@ -264,7 +265,7 @@ TEST(GraphFlow, APartThatIsCopiedForAConvolutionIsKeptAsTheWhole) {
   m.between_dims = "[[2,6,4,4],[2,4,4,4],[6,4,1,1]]";
   m.between_types = float_triple;
   m.op("CompiledFunctionBackward>aten::convolution_backward>aten::copy_", "[[2,4,4,4],[2,4,4,4]]",
-       float_pair);
+       two_floats);
   const Dataflow flow = dataflow(m.step());
   ASSERT_EQ(flow.ops.size(), 4U);
   ASSERT_EQ(flow.ops[3].input_count, 1U);
@@ -286,8 +287,8 @@ TEST(GraphFlow, SumsForParametersReadGradients) {
        "[[8,16],[8,16],[8,16]]", float_triple);
   m.op("CompiledFunctionBackward>triton_red_fused_native_layer_norm_backward_1",
        "[[8,16],[8,16],[16]]", float_triple);
-  m.op("CompiledFunctionBackward>triton_poi_fused_mul_2", "[[8,16],[8,16]]", float_pair);
-  m.op("CompiledFunctionBackward>triton_red_fused_sum_view_3", "[[8,16],[16]]", float_pair);
+  m.op("CompiledFunctionBackward>triton_poi_fused_mul_2", "[[8,16],[8,16]]", two_floats);
+  m.op("CompiledFunctionBackward>triton_red_fused_sum_view_3", "[[8,16],[16]]", two_floats);
   const Dataflow flow = dataflow(m.step());
   ASSERT_EQ(flow.ops.size(), 6U);
   const auto rows = flow.inputs_of(flow.ops[2]), sums = flow.inputs_of(flow.ops[3]);
@@ -305,7 +306,7 @@ TEST(GraphFlow, AttentionReadsPartsOfOneProduct) {
   FlowMaker m;
   m.sequence = 7;
   m.around_dims = "[[8,32],[32,48]]";
-  m.around_types = float_pair;
+  m.around_types = two_floats;
   m.op("CompiledFunction>aten::mm", "[[8,32],[32,48],[8,48]]", float_triple);
   m.op("CompiledFunction>aten::_cudnn_attention_forward", "[[2,1,4,16],[2,1,4,16],[2,1,4,16]]",
        float_triple);
@@ -331,7 +332,7 @@ TEST(GraphFlow, AGradientWaitsForTheOperandOfItsDimensions) {
   FlowMaker m;
   m.sequence = 7;
   m.op("CompiledFunction>aten::mm", "[[8,16],[16,16],[8,16]]", float_triple);
-  m.op("CompiledFunction>triton_per_fused_native_layer_norm_0", "[[8,16],[2,4,16]]", float_pair);
+  m.op("CompiledFunction>triton_per_fused_native_layer_norm_0", "[[8,16],[2,4,16]]", two_floats);
   m.thread = 1;
   m.forward_thread = 1;
   m.op("CompiledFunctionBackward>aten::mm", "[[8,4],[4,16],[8,16]]", float_triple);
@@ -349,7 +350,7 @@ TEST(GraphFlow, ATrainingGraphListsItsParametersAndInputs) {
   FlowMaker m;
   m.around_dims = "[[8,512],[8,3,32,32],[64,3,7,7],[8,8,1,1]]";
   m.around_types = R"(["long int","float","float","float"])";
-  m.op("CompiledFunction>triton_poi_fused_0", "[[8,3,32,32],[8,3,32,32]]", float_pair);
+  m.op("CompiledFunction>triton_poi_fused_0", "[[8,3,32,32],[8,3,32,32]]", two_floats);
   const Step step = m.step();
   const GraphOperands given = graph_operands(step, dataflow(step), 8);
   EXPECT_EQ(given.inputs.size(), 2U);      // tokens and images
@@ -360,9 +361,9 @@ TEST(GraphFlow, ATrainingGraphListsItsParametersAndInputs) {
 TEST(GraphFlow, WeightsThatGraphsShareAreListedOnce) {
   FlowMaker m;
   m.around_dims = "[[50,16],[16,16]]";
-  m.around_types = float_pair;
-  m.op("CompiledFunction>triton_poi_fused_0", "[[8,16],[8,16]]", float_pair);
-  m.op("CompiledFunction>triton_poi_fused_1", "[[8,16],[8,16]]", float_pair);
+  m.around_types = two_floats;
+  m.op("CompiledFunction>triton_poi_fused_0", "[[8,16],[8,16]]", two_floats);
+  m.op("CompiledFunction>triton_poi_fused_1", "[[8,16],[8,16]]", two_floats);
   EXPECT_EQ(graph_operands(m.step(), dataflow(m.step()), 8).parameters.size(), 4U);
   m.around_dims.clear();
   m.thread = 1;
@@ -376,7 +377,6 @@ TEST(GraphFlow, WeightsThatGraphsShareAreListedOnce) {
 // The gradient of a norm: sums over two tensors, then a kernel of the same two. Forward made three
 // [8,16]; read alone, the kernel would find another of them.
 TEST(GraphFlow, AKernelBehindAReductionReadsTheSame) {
-  constexpr std::string_view half2 = R"(["c10::Half","c10::Half"])";
   FlowMaker m;
   for (int i = 0; i < 3; ++i) {
     m.op("CompiledFunction>aten::mm", "[[8,16],[16,16]]", half2);
@@ -403,9 +403,9 @@ TEST(GraphFlow, WeightsThatAreConvertedAreGiven) {
   constexpr std::string_view narrowed = R"(["float","c10::Half"])";
   FlowMaker m;
   m.op("Torch-Compiled Region>triton_poi_fused__to_copy_0", "[[16,16],[16,16]]", narrowed);
-  m.op("Torch-Compiled Region>aten::bmm", "[[16,4,2],[16,2,8]]", float_pair);
-  m.op("Torch-Compiled Region>triton_per_fused__softmax_1", "[[16,4,8],[16,4,8]]", float_pair);
-  m.op("Torch-Compiled Region>aten::bmm", "[[16,4,8],[16,8,2]]", float_pair);
+  m.op("Torch-Compiled Region>aten::bmm", "[[16,4,2],[16,2,8]]", two_floats);
+  m.op("Torch-Compiled Region>triton_per_fused__softmax_1", "[[16,4,8],[16,4,8]]", two_floats);
+  m.op("Torch-Compiled Region>aten::bmm", "[[16,4,8],[16,8,2]]", two_floats);
   m.op("Torch-Compiled Region>triton_poi_fused__to_copy_2", "[[16,32],[16,32]]", narrowed);
   const Step step = m.step();
   const Dataflow flow = dataflow(step);
