@@ -2,11 +2,11 @@
 """What torch.compile generates for attention whose mask it makes itself, as encoders of Transformers do: products of FP32
 scores and a softmax of their rows, forward and, trained under autocast, backward. Alone on the GPU.
 
-    python3 masked_attention.py SECONDS > masked_attention.jsonl
+    python3 masked_attention.py SECONDS > masked_attention.csv
 
-A line for each stack of three layers: items, heads, places, width of a head, mode (infer, train), type of 16 bits, kernels of a
-step in order as [name, microseconds]."""
-import json
+A row for each softmax and each product of heads of a step of three layers, in order: items, heads, places, width of a head, mode
+(infer, train), type of 16 bits, name of the kernel, microseconds (median of five steps)."""
+import csv
 import sys
 import time
 
@@ -17,6 +17,7 @@ from transformers import ViTConfig, ViTModel
 HEADS, WIDTH, LAYERS = 12, 64, 3
 PLACES = [(128, 50), (128, 65), (64, 145), (64, 197), (48, 257), (24, 401), (16, 577), (8, 785), (6, 1025), (4, 1601), (8, 197)]
 STEPS = 5
+PARTS = ("softmax", "s1688gemm", "s16816gemm", "f32f32_f32f32", "_bmm")
 
 
 def pictures(places):
@@ -62,14 +63,22 @@ def measured(items, places, mode, kind):
                        if e.device_type() == torch.autograd.DeviceType.CUDA and not e.name().startswith(ranges)), key=lambda e: e.start_ns())
     count = len(launched) // STEPS
     steps = [launched[i * count:(i + 1) * count] for i in range(STEPS)]
-    alike = all([e.name() for e in s] == [e.name() for e in steps[0]] for s in steps)
-    rows = [[steps[0][i].name(), round(sorted(s[i].duration_ns() for s in steps)[STEPS // 2] / 1e3, 2)] for i in range(count)]
-    return {"items": items, "heads": HEADS, "places": places, "width": WIDTH, "mode": mode, "type": str(kind).removeprefix("torch."),
-            "alike": alike, "kernels": rows}
+    if any([e.name() for e in s] != [e.name() for e in steps[0]] for s in steps):
+        raise RuntimeError(f"steps of {items} x {places} launch other kernels than the first one")
+    return [[steps[0][i].name(), round(sorted(s[i].duration_ns() for s in steps)[STEPS // 2] / 1e3, 2)] for i in range(count)]
+
+
+def rows(kernels):
+    """Of attention, by names short enough to read."""
+    for name, us in kernels:
+        if any(part in name for part in PARTS):
+            yield name.replace("void ", "").split("(")[0].split("<")[-1][:110].replace(",", ";"), us
 
 
 def main():
     end = time.time() + float(sys.argv[1])
+    out = csv.writer(sys.stdout, lineterminator="\n")
+    out.writerow("device items heads places width mode type kernel us".split())
     for items, places in PLACES:
         for mode, kind in (("infer", torch.float16), ("train", torch.float16), ("infer", torch.bfloat16), ("train", torch.bfloat16)):
             if kind == torch.bfloat16 and places != 197:
@@ -77,7 +86,9 @@ def main():
             if time.time() > end:
                 print("out of time", file=sys.stderr)
                 return
-            print(json.dumps(measured(items, places, mode, kind)), flush=True)
+            for name, us in rows(measured(items, places, mode, kind)):
+                out.writerow([torch.cuda.get_device_name(), items, HEADS, places, WIDTH, mode, str(kind).removeprefix("torch."), name, us])
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":
