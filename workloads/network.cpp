@@ -51,13 +51,20 @@ const Json& list_member(const Json& object, const Place& place, const char* key)
   return list;
 }
 
+/// Whether `key` is one of `known`, which stand as people read them: "a, b, c".
+bool is_known(std::string_view key, std::string_view known) {
+  for (std::size_t begin = 0; begin < known.size();) {
+    const std::string_view one = known.substr(begin, known.find(',', begin) - begin);
+    if (one == key) return true;
+    begin += one.size() + std::string_view(", ").size();
+  }
+  return false;
+}
+
 void check_keys(const Json& object, const Place& place, std::string_view known) {
   require_object(object, place);
   for (const auto& [key, value] : object.items()) {
-    const std::string wanted = key + ",";
-    const std::string all = std::string(known) + ",";
-    const std::size_t at = all.find(wanted);
-    if (at == std::string::npos || (at > 0 && all[at - 1] != ' ')) {
+    if (!is_known(key, known)) {
       place.fail("unknown key \"" + key + "\"", "one of: " + std::string(known));
     }
   }
@@ -99,7 +106,7 @@ class Reader {
   /// Nothing if the value is no formula.
   std::optional<Expression> formula(const Json& json, const Place& place) const;
   std::string known_symbols() const;
-  Expression size(const Json& json, const Place& place) const;
+  void read_sizes(const Json& json, const Place& place, std::vector<Expression>& out) const;
   void read_tensors();
   void read_tensor(const Json& json, const Place& place);
   static DataType type_of(std::string_view name);
@@ -115,7 +122,7 @@ class Reader {
   /// {"t": number} is a tensor, {"tl": [numbers]} a list of them.
   void read_tensors_of(const Json& json, const Place& place, NetworkArgument& out) const;
   /// A text that is no formula of known symbols is a text, e.g. "none".
-  Json known_formula(const Json& json) const;
+  std::optional<Expression> known_formula(const Json& json, const Place& place) const;
   void read_list(const Json& json, const Place& place, NetworkArgument& out) const;
   static Argument plain(const Json& json, const Place& place);
   /// What an operation reads must have been made.
@@ -232,12 +239,20 @@ std::string Reader::known_symbols() const {
   return "one of: " + join(names);
 }
 
-Expression Reader::size(const Json& json, const Place& place) const {
-  auto out = formula(json, place);
-  const bool negative = json.is_number_integer() && json.get<std::int64_t>() < 0;
-  if (!out || negative)
-    place.fail(describe_json(json), "a size: numbers and symbols joined by * and +");
-  return *std::move(out);
+void Reader::read_sizes(const Json& json, const Place& place, std::vector<Expression>& out) const {
+  out.reserve(json.size());
+  for (std::size_t d = 0; d < json.size(); ++d) {
+    const Json& size = json[d];
+    if (size.is_number_unsigned() && size.get<std::int64_t>() >= 0) {
+      out.emplace_back(size.get<std::int64_t>());
+      continue;
+    }
+    auto symbols = size.is_string() ? formula(size, item(place, d)) : std::nullopt;
+    if (!symbols) {
+      item(place, d).fail(describe_json(size), "a size: numbers and symbols joined by * and +");
+    }
+    out.push_back(*std::move(symbols));
+  }
 }
 
 void Reader::read_tensors() {
@@ -255,16 +270,12 @@ void Reader::read_tensor(const Json& json, const Place& place) {
   if (tensor.type == DataType::unknown) {
     item(place, 0).fail(describe_json(json[0]), "a type, e.g. \"fp32\" or \"int64\"");
   }
-  for (std::size_t d = 0; d < json[1].size(); ++d) {
-    tensor.dims.push_back(size(json[1][d], item(item(place, 1), d)));
-  }
+  read_sizes(json[1], item(place, 1), tensor.dims);
   if (!json[2].is_null()) {
     if (!json[2].is_array() || json[2].size() != json[1].size()) {
       item(place, 2).fail(describe_json(json[2]), "null or a stride for every size");
     }
-    for (std::size_t d = 0; d < json[2].size(); ++d) {
-      tensor.strides.push_back(size(json[2][d], item(item(place, 2), d)));
-    }
+    read_sizes(json[2], item(place, 2), tensor.strides);
   }
   tensor.storage = index_of(json[3], item(place, 3), out_.storages.size(), "storages");
 }
@@ -363,7 +374,7 @@ NetworkArgument Reader::argument(const Json& json, const Place& place) const {
     read_tensors_of(json, place, out);
   } else if (json.is_array()) {
     read_list(json, place, out);
-  } else if (auto number = formula(json.is_string() ? known_formula(json) : json, place)) {
+  } else if (auto number = known_formula(json, place)) {
     out.form = Form::number;
     out.numbers.push_back(*std::move(number));
   } else {
@@ -389,10 +400,10 @@ void Reader::read_tensors_of(const Json& json, const Place& place, NetworkArgume
   }
 }
 
-Json Reader::known_formula(const Json& json) const {
+std::optional<Expression> Reader::known_formula(const Json& json, const Place& place) const {
+  if (!json.is_string()) return formula(json, place);
   std::string unknown;
-  const auto out = Expression::parse(json.get_ref<const std::string&>(), out_.symbols, unknown);
-  return out ? json : Json();
+  return Expression::parse(json.get_ref<const std::string&>(), out_.symbols, unknown);
 }
 
 void Reader::read_list(const Json& json, const Place& place, NetworkArgument& out) const {

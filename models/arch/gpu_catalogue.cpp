@@ -115,12 +115,14 @@ std::size_t common_prefix(const GpuArch& gpu, std::string_view device_name) {
 
 }  // namespace
 
-GpuCatalogue load_catalogue(const std::string& folder) {
+GpuCatalogue load_catalogue(const std::string& folder, GpuFiles& files) {
   if (!std::filesystem::is_directory(folder)) {
     throw InputError(folder, "", "no folder", "a folder of GPU configs");
   }
   GpuCatalogue catalogue{folder, {}};
-  for (const std::string& path : json_files(folder)) catalogue.gpus.push_back(load_gpu(path));
+  for (const std::string& path : json_files(folder)) {
+    catalogue.gpus.push_back(load_gpu(path, files));
+  }
   if (catalogue.gpus.empty()) throw InputError(folder, "", "no *.json", "GPU configs");
   std::sort(catalogue.gpus.begin(), catalogue.gpus.end(),
             [](const GpuArch& a, const GpuArch& b) { return a.name < b.name; });
@@ -128,10 +130,15 @@ GpuCatalogue load_catalogue(const std::string& folder) {
   return catalogue;
 }
 
+GpuCatalogue load_catalogue(const std::string& folder) {
+  GpuFiles files;
+  return load_catalogue(folder, files);
+}
+
 bool is_gpu_file(std::string_view name) { return name.ends_with(".json"); }
 
-void add_gpu(GpuCatalogue& catalogue, const std::string& path) {
-  catalogue.gpus.push_back(load_gpu(path, catalogue.folder));
+void add_gpu(GpuCatalogue& catalogue, const std::string& path, GpuFiles& files) {
+  catalogue.gpus.push_back(load_gpu(path, files));
   check_unique(catalogue);
 }
 

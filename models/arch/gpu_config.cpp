@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "models/arch/gpu_fields.h"
 #include "sim/core/fields/field.h"
@@ -17,7 +18,6 @@ constexpr std::string_view file_keys[] = {"schema", "name",   "display_name", "a
                                           "base",   "values", "energy"};
 
 void check_file_keys(const Json& json, const Place& file) {
-  require_object(json, file);
   for (const auto& [key, value] : json.items()) {
     if (std::find(std::begin(file_keys), std::end(file_keys), key) == std::end(file_keys)) {
       file.fail(fmt::format("unknown key \"{}\"", key),
@@ -57,16 +57,14 @@ std::string indented(const Json& json, const std::string& indent) {
   return "{\n" + out + "\n" + indent + "}";
 }
 
-GpuArch load(const std::string& path, const std::string& bases, bool may_have_base);
+GpuArch load(const std::string& path, GpuFiles& files, bool may_have_base);
 
 // The values a config starts from: those of its base, or nothing.
-GpuArch start_from(const Json& json, const Place& file, const std::string& bases,
-                   bool may_have_base) {
-  if (!json.contains("base")) return {};
+GpuArch start_from(const Place& file, GpuFiles& files, bool may_have_base) {
+  const std::string base = files.base_of(file.file);
+  if (base.empty()) return {};
   if (!may_have_base) (file / "base").fail("a base of a base", "a config without \"base\"");
-  std::string base;
-  read_json(json["base"], file / "base", Range::positive, base);
-  return load(base_path(file.file, base, bases), bases, false);
+  return load(base, files, false);
 }
 
 void require_all(const std::vector<bool>& seen, const Place& place) {
@@ -79,11 +77,11 @@ void require_all(const std::vector<bool>& seen, const Place& place) {
   }
 }
 
-GpuArch load(const std::string& path, const std::string& bases, bool may_have_base) {
+GpuArch load(const std::string& path, GpuFiles& files, bool may_have_base) {
   const Place file{path, ""};
-  const Json json = read_json_file(path);
+  const Json& json = files.read(path);
   check_file_keys(json, file);
-  GpuArch gpu = start_from(json, file, bases, may_have_base);
+  GpuArch gpu = start_from(file, files, may_have_base);
   const bool has_base = json.contains("base");
   read_json(json["name"], file / "name", Range::positive, gpu.name);
   read_json(json["display_name"], file / "display_name", Range::positive, gpu.display_name);
@@ -99,15 +97,34 @@ GpuArch load(const std::string& path, const std::string& bases, bool may_have_ba
 
 }  // namespace
 
-std::string base_path(const std::string& gpu_path, const std::string& base,
-                      const std::string& bases) {
-  const auto beside = std::filesystem::path(gpu_path).parent_path() / (base + ".json");
-  if (bases.empty() || std::filesystem::exists(beside)) return beside.string();
-  return (std::filesystem::path(bases) / (base + ".json")).string();
+GpuFiles::GpuFiles(std::string bases) : bases_(std::move(bases)) {}
+GpuFiles::~GpuFiles() = default;
+
+const Json& GpuFiles::read(const std::string& path) {
+  std::unique_ptr<const Json>& file = files_[path];
+  if (file == nullptr) {
+    auto json = std::make_unique<const Json>(read_json_file(path));
+    require_object(*json, {path, ""});
+    file = std::move(json);
+  }
+  return *file;
 }
 
-GpuArch load_gpu(const std::string& path, const std::string& bases) {
-  return load(path, bases, true);
+std::string GpuFiles::base_of(const std::string& path) {
+  const Json& json = read(path);
+  if (!json.contains("base")) return {};
+  std::string base;
+  read_json(json["base"], Place{path, "base"}, Range::positive, base);
+  const auto beside = std::filesystem::path(path).parent_path() / (base + ".json");
+  if (bases_.empty() || std::filesystem::exists(beside)) return beside.string();
+  return (std::filesystem::path(bases_) / (base + ".json")).string();
+}
+
+GpuArch load_gpu(const std::string& path, GpuFiles& files) { return load(path, files, true); }
+
+GpuArch load_gpu(const std::string& path) {
+  GpuFiles files;
+  return load_gpu(path, files);
 }
 
 std::string to_json(const GpuArch& gpu) {

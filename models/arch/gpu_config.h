@@ -1,6 +1,8 @@
 // Reads GPU configs, finds the GPU that a name or a trace means, and applies overrides.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,19 +19,33 @@ struct GpuCatalogue {
   std::vector<GpuArch> gpus;
 };
 
-/// Reads one config; a "base" names another config of the same folder that supplies the values this
-/// one does not state. Errors: InputError `file:key: found X, expected Y`.
-/// `bases`: a second folder to look for the base in.
-GpuArch load_gpu(const std::string& path, const std::string& bases = "");
-/// Where the base of a config is: beside it, else in `bases`.
-std::string base_path(const std::string& gpu_path, const std::string& base,
-                      const std::string& bases);
+/// The files of GPUs, each read once: others are based on it, and its energy is read for itself.
+class GpuFiles {
+ public:
+  /// `bases`: a second folder to look for bases in.
+  explicit GpuFiles(std::string bases = "");
+  ~GpuFiles();
+  /// Errors: InputError for a file that cannot be read or holds no object.
+  const Json& read(const std::string& path);
+  /// Where the base of a config is: beside it, else in the second folder. Empty: it has none.
+  std::string base_of(const std::string& path);
+
+ private:
+  std::string bases_;
+  std::map<std::string, std::unique_ptr<const Json>> files_;  // by path
+};
+
+/// Reads one config; a "base" names another config that supplies the values this one does not
+/// state. Errors: InputError `file:key: found X, expected Y`.
+GpuArch load_gpu(const std::string& path);
+GpuArch load_gpu(const std::string& path, GpuFiles& files);
 /// Whether a GPU is named by the path of its config.
 bool is_gpu_file(std::string_view name);
 /// Adds the GPU of a file outside the folder. Errors: InputError, also for a name that is taken.
-void add_gpu(GpuCatalogue& catalogue, const std::string& path);
+void add_gpu(GpuCatalogue& catalogue, const std::string& path, GpuFiles& files);
 /// Reads every *.json of `folder`. Errors: InputError, also for a name that two GPUs claim.
 GpuCatalogue load_catalogue(const std::string& folder);
+GpuCatalogue load_catalogue(const std::string& folder, GpuFiles& files);
 
 /// The GPU whose name, display name or alias is `name`, case ignored; a path means its file's GPU.
 /// Errors: InputError that lists the known names and the nearest one.

@@ -190,37 +190,45 @@ EnergyConfig read_energy(const Json& json, const Place& place) {
   return config;
 }
 
+std::optional<EnergyConfig> stated_energy(const std::string& gpu_path, GpuFiles& files) {
+  const Json& json = files.read(gpu_path);
+  if (!json.contains("energy")) return std::nullopt;
+  return read_energy(json["energy"], Place{gpu_path, "energy"});
+}
+
+std::optional<EnergyConfig> load_energy(const std::string& gpu_path, GpuFiles& files) {
+  auto own = stated_energy(gpu_path, files);
+  const std::string base = own ? "" : files.base_of(gpu_path);
+  if (base.empty()) return own;
+  auto of_base = stated_energy(base, files);
+  if (of_base) of_base->of_base = true;
+  return of_base;
+}
+
 }  // namespace
 
-std::optional<EnergyConfig> load_energy(const std::string& gpu_path, const std::string& bases) {
-  const Json json = read_json_file(gpu_path);
-  const Place file{gpu_path, ""};
-  require_object(json, file);
-  if (json.contains("energy")) return read_energy(json["energy"], file / "energy");
-  if (!json.contains("base")) return std::nullopt;
-  std::string base;
-  read_json(json["base"], file / "base", Range::positive, base);
-  const Place base_file{base_path(gpu_path, base, bases), ""};
-  const Json of_base = read_json_file(base_file.file);
-  require_object(of_base, base_file);
-  if (!of_base.contains("energy")) return std::nullopt;
-  EnergyConfig config = read_energy(of_base["energy"], base_file / "energy");
-  config.of_base = true;
-  return config;
+std::optional<EnergyConfig> load_energy(const std::string& gpu_path) {
+  GpuFiles files;
+  return load_energy(gpu_path, files);
 }
 
 void add_energy_of(EnergyCatalogue& catalogue, const std::string& gpu_name,
-                   const std::string& gpu_path) {
-  auto config = load_energy(gpu_path, catalogue.folder);
+                   const std::string& gpu_path, GpuFiles& files) {
+  auto config = load_energy(gpu_path, files);
   if (config) catalogue.gpus.emplace_back(gpu_name, std::move(*config));
 }
 
-EnergyCatalogue load_energies(const GpuCatalogue& gpus) {
+EnergyCatalogue load_energies(const GpuCatalogue& gpus, GpuFiles& files) {
   EnergyCatalogue catalogue{gpus.folder, {}};
   for (const GpuArch& gpu : gpus.gpus) {
-    add_energy_of(catalogue, gpu.name, gpus.folder + "/" + gpu.name + ".json");
+    add_energy_of(catalogue, gpu.name, gpus.folder + "/" + gpu.name + ".json", files);
   }
   return catalogue;
+}
+
+EnergyCatalogue load_energies(const GpuCatalogue& gpus) {
+  GpuFiles files;
+  return load_energies(gpus, files);
 }
 
 void widen(EnergyConfig& config, double least) {

@@ -28,8 +28,9 @@ std::string executor_path(const std::string& folder, const std::string& host) {
 
 void add_file(GpuCatalogue& gpus, EnergyCatalogue& energies, const std::string& gpu) {
   if (!is_gpu_file(gpu)) return;
-  add_gpu(gpus, gpu);
-  add_energy_of(energies, gpus.gpus.back().name, gpu);
+  GpuFiles files(gpus.folder);
+  add_gpu(gpus, gpu, files);
+  add_energy_of(energies, gpus.gpus.back().name, gpu, files);
 }
 
 }  // namespace
@@ -54,9 +55,10 @@ std::string host_path(const std::string& folder, const std::string& host) {
 }
 
 Configs load_configs(const std::string& folder, const std::string& host, const std::string& gpu) {
-  GpuCatalogue gpus = load_catalogue(folder + "/gpus");
+  GpuFiles files;
+  GpuCatalogue gpus = load_catalogue(folder + "/gpus", files);
   DefaultGpus default_gpus = load_default_gpus(folder + "/defaults.json", gpus);
-  EnergyCatalogue energies = load_energies(gpus);
+  EnergyCatalogue energies = load_energies(gpus, files);
   add_file(gpus, energies, gpu);
   HostModel host_model = load_host_model(host_path(folder, host));
   host_model.executor =

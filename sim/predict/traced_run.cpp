@@ -270,7 +270,8 @@ void find_step(const MeasuredPlan& plan, const ReplayOptions& options, TracedRun
   a.losses.merge(unknown_operations(a.traced_step));
   find_base(options.profiler, a.traced_step, a);
   a.said_peak_bytes = options.peak_memory_bytes;
-  if (a.gpu) a.memory = traced_peak(a, nullptr);
+  // Who made the step knows its memory (sim/predict/network_run.cpp).
+  if (a.gpu && !a.is_generated()) a.memory = traced_peak(a, nullptr);
   a.losses.add("memory_in_graphs", Severity::warning,
                "most device work was launched by CUDA graphs, of whose tensors the trace does not "
                "tell: no peak of memory (--peak-memory GB says it)",

@@ -40,13 +40,13 @@ T load_constants(const std::string& path, const std::vector<Field<T>>& fields,
   const Place place{path, ""};
   require_object(json, place);
   T out;
-  Json constants;
+  const Json* constants = nullptr;
   const std::string known = "name, constants" + (extra.key.empty() ? "" : ", " + extra.key);
   for (const auto& [key, value] : json.items()) {
     if (key == "name") {
       read_json(value, place / key, Range::positive, out.name);
     } else if (key == "constants") {
-      constants = value;
+      constants = &value;
     } else if (extra.read == nullptr || key != extra.key) {
       place.fail("unknown key \"" + key + "\"", "one of: " + known);
     }
@@ -55,7 +55,9 @@ T load_constants(const std::string& path, const std::vector<Field<T>>& fields,
     if (!json.contains(extra.key)) place.fail("no key \"" + extra.key + "\"", "all of: " + known);
     extra.read(json.at(extra.key), place / extra.key, out);
   }
-  read_all_sourced(constants, place / "constants", fields, out, out.origins);
+  static const Json none;
+  read_all_sourced(constants == nullptr ? none : *constants, place / "constants", fields, out,
+                   out.origins);
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <optional>
 
 #include "sim/core/bounds/limits.h"
 #include "sim/core/named.h"
@@ -54,11 +55,34 @@ void read_whole(const Json& json, const Place& place, Range range, Int& out) {
   out = static_cast<Int>(value);
 }
 
+bool is_text(const Json& json) {
+  return json.is_string() && !json.get_ref<const std::string&>().empty();
+}
+
 std::string read_text(const Json& json, const Place& place) {
-  if (!json.is_string() || json.get_ref<const std::string&>().empty()) {
-    place.fail(describe_json(json), "a text");
-  }
+  if (!is_text(json)) place.fail(describe_json(json), "a text");
   return json.get<std::string>();
+}
+
+// Thousands of values say where they come from at every start, so the place of a part is made only
+// to complain about it.
+std::string text_part(const Json& json, const Place& place, const char* name) {
+  const Json& part = json[name];
+  return is_text(part) ? part.get<std::string>() : read_text(part, place / name);
+}
+
+std::optional<std::size_t> find_choice(const Json& json,
+                                       std::span<const std::string_view> choices) {
+  if (!json.is_string()) return std::nullopt;
+  const auto it = std::find(choices.begin(), choices.end(), json.get_ref<const std::string&>());
+  if (it == choices.end()) return std::nullopt;
+  return static_cast<std::size_t>(it - choices.begin());
+}
+
+std::size_t choice_part(const Json& json, const Place& place, const char* name,
+                        std::span<const std::string_view> choices) {
+  const auto found = find_choice(json[name], choices);
+  return found ? *found : read_choice(json[name], place / name, choices);
 }
 
 void check_parts(const Json& json, const Place& place, bool fitted) {
@@ -143,13 +167,8 @@ void read_json(const Json& json, const Place& place, Range, std::vector<std::str
 
 std::size_t read_choice(const Json& json, const Place& place,
                         std::span<const std::string_view> choices) {
-  const auto it = json.is_string() ? std::find(choices.begin(), choices.end(),
-                                               json.get_ref<const std::string&>())
-                                   : choices.end();
-  if (it == choices.end()) {
-    place.fail(describe_json(json), fmt::format("one of: {}", fmt::join(choices, ", ")));
-  }
-  return static_cast<std::size_t>(it - choices.begin());
+  if (const auto found = find_choice(json, choices)) return *found;
+  place.fail(describe_json(json), fmt::format("one of: {}", fmt::join(choices, ", ")));
 }
 
 std::string join(std::span<const std::string> names) {
@@ -168,14 +187,12 @@ Provenance read_provenance(const Json& json, const Place& place, std::string_vie
   const std::string_view units[] = {unit};
   Provenance out;
   if (json.contains("kind")) {
-    out.kind = static_cast<ValueKind>(read_choice(json["kind"], place / "kind", kind_names));
+    out.kind = static_cast<ValueKind>(choice_part(json, place, "kind", kind_names));
   }
   check_parts(json, place, out.kind == ValueKind::fitted);
-  read_choice(json["unit"], place / "unit", units);
-  out.source = read_text(json["source"], place / "source");
-  if (json.contains("fitted_on")) {
-    out.fitted_on = read_text(json["fitted_on"], place / "fitted_on");
-  }
+  choice_part(json, place, "unit", units);
+  out.source = text_part(json, place, "source");
+  if (json.contains("fitted_on")) out.fitted_on = text_part(json, place, "fitted_on");
   if (json.contains("uncertainty")) {
     read_json(json["uncertainty"], place / "uncertainty", Range::positive, out.uncertainty);
   }

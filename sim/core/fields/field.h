@@ -151,8 +151,9 @@ std::vector<bool> read_sourced_fields(const Json& json, const Place& place,
   for (const auto& [key, value] : json.items()) {
     const Field<T>& f = find_field(fields, key, place);
     const auto i = static_cast<std::size_t>(&f - fields.data());
-    origins[i] = read_provenance(value, place / key, f.unit);
-    f.read(out, value.at("value"), place / key / "value");
+    const Place at = place / key;
+    origins[i] = read_provenance(value, at, f.unit);
+    f.read(out, value.at("value"), at / "value");
     seen[i] = true;
   }
   return seen;
