@@ -234,9 +234,6 @@ std::vector<Field<AlignedProducts>> aligned_products_fields() {
             "share of the peak DRAM rate of an aligned matrix product", &P::dram_share),
       field("aligned_bytes", "byte", "operand alignment that the fast matrix kernels need",
             &P::aligned_bytes),
-      field("unaligned_ratio", "ratio",
-            "time of a product in 16 bits whose rows are not aligned over that of one whose are",
-            &P::unaligned_ratio),
       field("depthwise_lane_cycles", "cycles",
             "of one FP32 lane for a tap of an output element of a channels-last depthwise "
             "convolution, forward and weight gradient",

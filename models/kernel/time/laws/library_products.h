@@ -78,7 +78,6 @@ struct AlignedProducts {
   double tensor_share = 0;
   double dram_share = 0;
   double aligned_bytes = 0;
-  double unaligned_ratio = 0;
   double depthwise_lane_cycles = 0;
   double depthwise_gradient_lane_cycles = 0;
 };
