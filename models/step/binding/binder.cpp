@@ -82,6 +82,34 @@ bool writes_into(const Step& step, const FlowOp& op) {
   return op.kind == OpKind::scatter && is_in_place(text_of(step.trace, step.trace.ops.name[op.op]));
 }
 
+/// The operand of a layer's product that is no parameter, or nothing where `op` is no such product.
+const FlowUse* layer_input(const Step& step, const Dataflow& flow, const FlowOp& op) {
+  if (op.kind != OpKind::matmul || !runs_forward(op) || op.row->is(batched)) return nullptr;
+  if (enclosing(step.trace, flow.nesting, op.op, is_layer_product) == no_row) return nullptr;
+  const std::uint8_t left = op.row->arguments.at(ArgumentName::left);
+  const auto inputs = flow.inputs_of(op);
+  const auto at = std::find_if(inputs.begin(), inputs.end(),
+                               [&](const FlowUse& use) { return use.argument == left; });
+  return at == inputs.end() ? nullptr : &*at;
+}
+
+/// `tensor`, or what the layer before read that has just made it: layers without anything computed
+/// between them stand side by side (queries, keys and values), for two behind each other would be
+/// one.
+std::uint32_t not_beside(const Step& step, const Dataflow& flow, const FlowOp& op,
+                         const TensorShape& shape, std::uint8_t argument, std::uint32_t tensor) {
+  if (tensor == no_row || op.kind != OpKind::matmul) return tensor;
+  if (argument != op.row->arguments.at(ArgumentName::left)) return tensor;
+  if (enclosing(step.trace, flow.nesting, op.op, is_layer_product) == no_row) return tensor;
+  const FlowTensor& made = flow.tensors[tensor];
+  if (made.producer == no_row || made.consumers > 0) return tensor;
+  const FlowOp& maker = flow.ops[made.producer];
+  const FlowUse* const input = layer_input(step, flow, maker);
+  if (input == nullptr) return tensor;
+  const TensorShape* read = operands_of(step.trace, maker.op).tensors.at(input->argument);
+  return read != nullptr && same_dims(*read, shape) ? input->tensor : tensor;
+}
+
 /// What the first operand of a sum is a scaled copy of: a branch is scaled (gates of channels,
 /// scales of layers, a step of an equation) and then added to another one, not to itself.
 std::uint32_t scaled_operand(const Dataflow& flow, const FlowOp& op) {
@@ -101,7 +129,7 @@ std::uint32_t scaled_operand(const Dataflow& flow, const FlowOp& op) {
 }  // namespace
 
 Binder::Binder(const Step& step, Dataflow& flow)
-    : step_(step), flow_(flow), made_(flow), hidden_(step, flow), node_(flow) {}
+    : step_(step), flow_(flow), made_(flow), hidden_(step, flow), node_(flow), norms_(step, flow) {}
 
 void Binder::bind_op(std::uint32_t i) {
   FlowOp& op = flow_.ops[i];
@@ -125,6 +153,7 @@ void Binder::bind_op(std::uint32_t i) {
   }
   op.output_count = static_cast<std::uint32_t>(flow_.outputs.size()) - op.first_output;
   see_activations(op);
+  norms_.see(op);
   see_state(op);
   node_.leave(i);
   if (const std::uint32_t zeros = hidden_.completed_by(i); zeros != no_row) {
@@ -312,7 +341,10 @@ std::uint32_t Binder::find(const FlowOp& op, const OpRow& row, const TensorShape
   if (is_slice(shape)) return latest_whole(made_.known(whole_elements(shape), shape.type), op);
   const Candidates& list = made_.known(distinct_elements(shape), shape.type);
   if (holds_parameter(step_, flow_, op, row, argument)) return latest_parameter(list, op);
-  const std::uint32_t last = made_.type_given(shape, not_squared(flow_, latest(list, op, further)));
+  const std::uint32_t found =
+      not_beside(step_, flow_, op, shape, argument, latest(list, op, further));
+  const std::uint32_t meant = further ? norms_.summed(op, shape, found) : found;
+  const std::uint32_t last = made_.type_given(shape, not_squared(flow_, meant));
   const std::uint32_t t = state_meant(op, argument, list, last);
   // Rows that an index picked are multiplied or added to others soon: what was read before is none.
   const bool rows =
@@ -344,8 +376,10 @@ void Binder::see_state(const FlowOp& op) {
 
 void Binder::bind_inputs(FlowOp& op, const OpRow& row, const OpTensors& operands) {
   op.first_input = static_cast<std::uint32_t>(flow_.inputs.size());
+  const bool turned = adds_to_turned(op, operands);
   bool further = false;
-  for (std::size_t i = 0; i < operands.shapes.size(); ++i) {
+  for (std::size_t k = 0; k < operands.shapes.size(); ++k) {
+    const std::size_t i = turned ? operands.shapes.size() - 1 - k : k;
     const std::uint8_t argument = operands.arguments[i];
     if (row.kind == OpKind::cast && argument == 0 && operands.shapes.size() > 1) continue;
     if (is_place(row.arguments, argument)) continue;
@@ -362,6 +396,7 @@ void Binder::bind_inputs(FlowOp& op, const OpRow& row, const OpTensors& operands
     const bool part = whole.producer != no_row && (fewer || is_slice(shape));
     flow_.inputs.push_back({t, argument, part ? distinct_elements(shape) : 0});
   }
+  if (turned) std::reverse(flow_.inputs.begin() + op.first_input, flow_.inputs.end());
   op.input_count = static_cast<std::uint32_t>(flow_.inputs.size()) - op.first_input;
 }
 

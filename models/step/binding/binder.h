@@ -11,6 +11,7 @@
 #include "models/step/binding/hidden_tensors.h"
 #include "models/step/binding/made_tensors.h"
 #include "models/step/binding/node_operands.h"
+#include "models/step/binding/norm_order.h"
 #include "models/step/dataflow.h"
 #include "models/step/step.h"
 
@@ -65,6 +66,7 @@ class Binder {
   MadeTensors made_;
   HiddenTensors hidden_;
   NodeOperands node_;
+  NormOrder norms_;
   std::unordered_map<std::uint32_t, std::uint32_t> again_;  // tensors by those that they repeat
   std::unordered_set<std::int64_t> overwritten_;  // numbers of autograd of operations in place
   std::vector<bool> core_reads_;                  // per tensor

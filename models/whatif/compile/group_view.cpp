@@ -382,10 +382,18 @@ bool GroupView::strided_rows() const {
       if (x == nullptr || x->rank < 2 || x->elements() < largest || x->channels_last) continue;
       const auto last = static_cast<std::size_t>(x->rank - 1);
       if (x->strides[last] <= 1 || x->dims[last] <= 1) continue;
-      if (!stored_in_rows(c_.plan.same_as[use.tensor])) return true;
+      const std::uint32_t t = c_.plan.same_as[use.tensor];
+      if (turns_rows(i, t) || !stored_in_rows(t)) return true;
     }
   }
   return false;
+}
+
+/// Whether `op` puts rows `t` that a norm of the group made into another order.
+bool GroupView::turns_rows(std::uint32_t op, std::uint32_t t) const {
+  const std::uint32_t producer = tensor(t).producer;
+  return flow_op(op).kind == OpKind::cast && holds(producer) &&
+         flow_op(producer).kind == OpKind::row_norm;
 }
 
 /// What generated code stores it stores row by row, however the eager step had it; what it computes

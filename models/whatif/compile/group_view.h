@@ -128,6 +128,7 @@ class GroupView {
   bool spreads_over_channels(const FlowOp& op) const;
   /// Of the largest operand from an argument on.
   double values_of(std::uint32_t op, std::uint8_t from) const;
+  bool turns_rows(std::uint32_t op, std::uint32_t t) const;
   bool stored_in_rows(std::uint32_t t) const;
   /// The operation and those that generated code computes it from, in its own phase.
   std::vector<std::uint32_t> made_from(std::uint32_t op) const;
