@@ -330,7 +330,8 @@ bool GroupView::reads_across(std::uint32_t op) const {
   if (rows == nullptr || rows->rank == 0) return false;
   const bool of_norm = flow_op(op).kind == OpKind::row_norm;
   for (const std::uint32_t i : made_from(op)) {
-    if (flow_op(i).kind == OpKind::gather) return true;
+    // What is added up layer by layer was gathered once, long before.
+    if (flow_op(i).kind == OpKind::gather && (holds(i) || !of_norm)) return true;
     if (!holds(i)) continue;
     const OpTensors& operands = operands_of(c_.step.trace, flow_op(i).op).tensors;
     for (const FlowUse& use : c_.flow.inputs_of(flow_op(i))) {
