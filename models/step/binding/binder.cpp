@@ -95,7 +95,7 @@ const FlowUse* layer_input(const Step& step, const Dataflow& flow, const FlowOp&
 
 /// `tensor`, or what the layer before read that has just made it: layers without anything computed
 /// between them stand side by side (queries, keys and values), for two behind each other would be
-/// one.
+/// one. Those that widen do not: gates are made of what a layer made.
 std::uint32_t not_beside(const Step& step, const Dataflow& flow, const FlowOp& op,
                          const TensorShape& shape, std::uint8_t argument, std::uint32_t tensor) {
   if (tensor == no_row || op.kind != OpKind::matmul) return tensor;
@@ -106,8 +106,14 @@ std::uint32_t not_beside(const Step& step, const Dataflow& flow, const FlowOp& o
   const FlowOp& maker = flow.ops[made.producer];
   const FlowUse* const input = layer_input(step, flow, maker);
   if (input == nullptr) return tensor;
-  const TensorShape* read = operands_of(step.trace, maker.op).tensors.at(input->argument);
-  return read != nullptr && same_dims(*read, shape) ? input->tensor : tensor;
+  const OpTensors& beside = operands_of(step.trace, maker.op).tensors;
+  const TensorShape* read = beside.at(input->argument);
+  const TensorShape* first = beside.at(maker.row->arguments.at(ArgumentName::right));
+  const TensorShape* second =
+      operands_of(step.trace, op.op).tensors.at(op.row->arguments.at(ArgumentName::right));
+  if (read == nullptr || first == nullptr || second == nullptr) return tensor;
+  const bool widens = second->elements() > first->elements();
+  return same_dims(*read, shape) && !widens ? input->tensor : tensor;
 }
 
 /// What the first operand of a sum is a scaled copy of: a branch is scaled (gates of channels,

@@ -121,6 +121,16 @@ TEST(LayersBeside, QueriesKeysAndValuesReadOneTensor) {
   EXPECT_EQ(read, (std::set<std::uint32_t>{1, 2, 3}));
 }
 
+// A layer of 16 columns and one of 32 behind it, the halves of which are a value and its gate.
+TEST(LayersBeside, GatesAreMadeOfWhatALayerMade) {
+  FlowMaker m;
+  add_norm(m);
+  add_layer(m);
+  m.op("aten::linear>aten::addmm", "[[32],[8,16],[16,32],[],[]]",
+       R"(["float","float","float","Scalar","Scalar"])");
+  EXPECT_EQ(maker_of(dataflow(m.step()), 2, 1), 1U);
+}
+
 // Something computed between them: the second layer reads the first one's result.
 TEST(LayersBeside, BehindAnActivationALayerReadsIt) {
   FlowMaker m;
