@@ -226,20 +226,19 @@ double item_product_us(const GpuArch& gpu, const ItemProducts& products, const G
 
 std::vector<Field<AlignedProducts>> aligned_products_fields() {
   using P = AlignedProducts;
-  return {
-      field("library_floor_us", "us", "time of a small aligned matrix product", &P::floor_us),
-      field("tensor_share", "ratio", "share of the peak tensor rate of an aligned matrix product",
-            &P::tensor_share),
-      field("library_dram_share", "ratio",
-            "share of the peak DRAM rate of an aligned matrix product", &P::dram_share),
-      field("aligned_bytes", "byte", "operand alignment that the fast matrix kernels need",
-            &P::aligned_bytes),
-      field("depthwise_lane_cycles", "cycles",
-            "of one FP32 lane for a tap of an output element of a channels-last depthwise "
-            "convolution, forward and weight gradient",
-            &P::depthwise_lane_cycles),
-      field("depthwise_gradient_lane_cycles", "cycles", "... of an element of the input gradient",
-            &P::depthwise_gradient_lane_cycles)};
+  return {field("library_floor_us", "us", "time of a small aligned matrix product", &P::floor_us),
+          field("tensor_share", "ratio",
+                "share of the peak tensor rate of an aligned matrix product", &P::tensor_share),
+          field("library_dram_share", "ratio",
+                "share of the peak DRAM rate of an aligned matrix product", &P::dram_share),
+          field("aligned_bytes", "byte", "operand alignment that the fast matrix kernels need",
+                &P::aligned_bytes),
+          field("depthwise_lane_cycles", "cycles",
+                "of one FP32 lane for a tap of an output element of a channels-last depthwise "
+                "convolution, forward and weight gradient",
+                &P::depthwise_lane_cycles),
+          field("depthwise_gradient_lane_cycles", "cycles",
+                "... of an element of the input gradient", &P::depthwise_gradient_lane_cycles)};
 }
 
 double aligned_product_us(const GpuArch& gpu, const AlignedProducts& products, double flops,
