@@ -19,4 +19,9 @@ bool rows_of_all(const GemmShape& s, Predicate holds) {
   return holds(s.a_k_major ? s.k : s.m) && holds(s.b_k_major ? s.k : s.n) && holds(s.n);
 }
 
+/// Whether all of them begin at multiples of `bytes`.
+inline bool aligned_product(const GemmShape& s, double bytes) {
+  return rows_of_all(s, [&](std::int64_t n) { return aligned_rows(n, s.type, bytes); });
+}
+
 }  // namespace tandem

@@ -278,7 +278,7 @@ std::uint32_t Binder::find_backward(const FlowOp& op, const OpRow& row, const Te
   if (input || contains(row.arguments.saved_outputs, argument)) {
     return node_.saved(list, op, input);
   }
-  if (node_.gradient() != no_row && !node_.accumulates(op)) {
+  if (node_.gradient() != no_row && !accumulates(flow_, op)) {
     std::uint32_t t = node_.factor(op, distinct_elements(shape), shape.type, further);
     // Gradients of rows are added to a table of zeros.
     if (further && op.kind == OpKind::scatter) t = latest(list, op, further);
@@ -293,7 +293,7 @@ std::uint32_t Binder::find_backward(const FlowOp& op, const OpRow& row, const Te
     return t != no_row ? t : node_.saved(list, op, true);
   }
   const std::uint32_t t = latest(list, op, further);
-  if (!node_.accumulates(op) && !node_.made(op, t)) node_.set_gradient(t);
+  if (!accumulates(flow_, op) && !node_.made(op, t)) node_.set_gradient(t);
   return t;
 }
 

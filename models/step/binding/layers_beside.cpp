@@ -5,10 +5,14 @@
 namespace tandem {
 namespace {
 
+bool multiplies_layer(const Step& step, const Dataflow& flow, const FlowOp& op) {
+  if (op.kind != OpKind::matmul || !runs_forward(op) || op.row->is(batched)) return false;
+  return enclosing(step.trace, flow.nesting, op.op, is_layer_product) != no_row;
+}
+
 /// The operand of a layer's product that is no parameter, or nothing where `op` is no such product.
 const FlowUse* layer_input(const Step& step, const Dataflow& flow, const FlowOp& op) {
-  if (op.kind != OpKind::matmul || !runs_forward(op) || op.row->is(batched)) return nullptr;
-  if (enclosing(step.trace, flow.nesting, op.op, is_layer_product) == no_row) return nullptr;
+  if (!multiplies_layer(step, flow, op)) return nullptr;
   const std::uint8_t left = op.row->arguments.at(ArgumentName::left);
   const auto inputs = flow.inputs_of(op);
   const auto at = std::find_if(inputs.begin(), inputs.end(),
@@ -20,9 +24,8 @@ const FlowUse* layer_input(const Step& step, const Dataflow& flow, const FlowOp&
 
 std::uint32_t not_beside(const Step& step, const Dataflow& flow, const FlowOp& op,
                          const TensorShape& shape, std::uint8_t argument, std::uint32_t tensor) {
-  if (tensor == no_row || op.kind != OpKind::matmul) return tensor;
+  if (tensor == no_row || !multiplies_layer(step, flow, op)) return tensor;
   if (argument != op.row->arguments.at(ArgumentName::left)) return tensor;
-  if (enclosing(step.trace, flow.nesting, op.op, is_layer_product) == no_row) return tensor;
   const FlowTensor& made = flow.tensors[tensor];
   if (made.producer == no_row || made.consumers > 0) return tensor;
   const FlowOp& maker = flow.ops[made.producer];

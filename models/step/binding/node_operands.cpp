@@ -53,6 +53,10 @@ bool reads(const Dataflow& flow, const FlowOp& op, std::uint32_t tensor) {
   return false;
 }
 
+bool accumulates(const Dataflow& flow, const FlowOp& op) {
+  return op.row->is(adds_gradients) && flow.nesting.parent[op.op] == op.root;
+}
+
 NodeOperands::NodeOperands(const Dataflow& flow) : flow_(flow), number_(numbers_of(flow)) {}
 
 void NodeOperands::enter(const FlowOp& op) {
@@ -90,10 +94,6 @@ std::uint32_t NodeOperands::matrix(const FlowOp& op, std::int64_t elements, Data
 
 bool NodeOperands::made(const FlowOp& op, std::uint32_t tensor) const {
   return made_by_node(flow_, op, tensor);
-}
-
-bool NodeOperands::accumulates(const FlowOp& op) const {
-  return op.row->is(adds_gradients) && flow_.nesting.parent[op.op] == op.root;
 }
 
 /// What no gradient is asked of has the number of what comes next, and so has what a what-if

@@ -14,6 +14,9 @@ namespace tandem {
 /// Whether `tensor` is an operand of `op` that was found so far.
 bool reads(const Dataflow& flow, const FlowOp& op, std::uint32_t tensor);
 
+/// Whether gradients meet in `op`: they are added right below the node behind which they do.
+bool accumulates(const Dataflow& flow, const FlowOp& op);
+
 class NodeOperands {
  public:
   explicit NodeOperands(const Dataflow& flow);
@@ -29,8 +32,6 @@ class NodeOperands {
   /// Whether the node of `op` made `tensor` (or no_row) itself: the slope at what was kept for it,
   /// by which it multiplies its gradient.
   bool made(const FlowOp& op, std::uint32_t tensor) const;
-  /// Gradients that meet are added right below the node that reads the sum.
-  bool accumulates(const FlowOp& op) const;
 
   /// What the forward operation of number `sequence` read (`input`) or made.
   std::uint32_t saved(const Candidates& list, const FlowOp& op, bool input) const;

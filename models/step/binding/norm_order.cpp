@@ -5,13 +5,6 @@
 namespace tandem {
 namespace {
 
-/// Whether an operand's last dimension is not the one whose elements lie side by side.
-bool is_turned(const TensorShape& shape) {
-  if (shape.rank < 2) return false;
-  const auto last = static_cast<std::size_t>(shape.rank - 1);
-  return shape.dims[last] > 1 && shape.strides[last] > 1;
-}
-
 bool alike(const FlowTensor& a, const FlowTensor& b) {
   return a.elements == b.elements && a.type == b.type;
 }
@@ -21,15 +14,14 @@ bool alike(const FlowTensor& a, const FlowTensor& b) {
 bool adds_to_turned(const FlowOp& op, const OpTensors& operands) {
   if (!runs_forward(op) || !op.row->is(adds_gradients) || operands.shapes.size() != 2) return false;
   const TensorShape &first = operands.shapes[0], &second = operands.shapes[1];
-  if (!is_turned(first) || !same_dims(first, second)) return false;
+  if (!lies_turned(first) || !same_dims(first, second)) return false;
   return second.strides[static_cast<std::size_t>(second.rank - 1)] == 1;
 }
 
 NormOrder::NormOrder(const Step& step, const Dataflow& flow) : step_(step), flow_(flow) {
   std::unordered_set<std::uint32_t> adding;  // nodes below which gradients meet
   for (const FlowOp& op : flow.ops) {
-    if (!runs_backward(op) || !op.row->is(adds_gradients)) continue;
-    if (flow.nesting.parent[op.op] == op.root) adding.insert(op.root);
+    if (runs_backward(op) && accumulates(flow, op)) adding.insert(op.root);
   }
   for (const FlowOp& op : flow.ops) {
     if (op.kind != OpKind::row_norm_backward) continue;
@@ -83,7 +75,7 @@ std::uint32_t NormOrder::summed(const FlowOp& op, const TensorShape& shape,
   const std::uint32_t producer = flow_.tensors[tensor].producer;
   if (producer == no_row || flow_.ops[producer].kind != OpKind::row_norm) return tensor;
   const FlowOp& norm = flow_.ops[producer];
-  const bool first = is_turned(shape) || (trains_ ? first_.count(norm.sequence) > 0 : patches_);
+  const bool first = lies_turned(shape) || (trains_ ? first_.count(norm.sequence) > 0 : patches_);
   const std::uint32_t read = first ? normalised(norm) : no_row;
   if (read == no_row || !alike(flow_.tensors[read], flow_.tensors[tensor])) return tensor;
   const std::uint32_t maker = flow_.tensors[read].producer;

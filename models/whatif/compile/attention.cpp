@@ -112,10 +112,7 @@ double score_product_us(const KernelContext& c, const GemmShape& product, double
                         double bytes) {
   const AlignedProducts& law = c.law.products;
   if (!is_half(product.type)) return product_time(c.gpu, product, c.time).time_us;
-  const bool aligned = rows_of_all(product, [&](std::int64_t row) {
-    return aligned_rows(row, product.type, law.aligned_bytes);
-  });
-  if (!aligned) {
+  if (!aligned_product(product, law.aligned_bytes)) {
     return library_product_time(c.gpu, c.library_products, product, c.time, law.floor_us).time_us;
   }
   AlignedProducts heads_apart = law;

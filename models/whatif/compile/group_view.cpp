@@ -380,9 +380,8 @@ bool GroupView::strided_rows() const {
     const OpTensors& in = operands_of(c_.step.trace, flow_op(i).op).tensors;
     for (const FlowUse& use : c_.flow.inputs_of(flow_op(i))) {
       const TensorShape* x = in.at(use.argument);
-      if (x == nullptr || x->rank < 2 || x->elements() < largest || x->channels_last) continue;
-      const auto last = static_cast<std::size_t>(x->rank - 1);
-      if (x->strides[last] <= 1 || x->dims[last] <= 1) continue;
+      if (x == nullptr || x->elements() < largest || x->channels_last) continue;
+      if (!lies_turned(*x)) continue;
       const std::uint32_t t = c_.plan.same_as[use.tensor];
       if (turns_rows(i, t) || !stored_in_rows(t)) return true;
     }

@@ -239,13 +239,11 @@ void LibraryRewrite::lowered_product(const FlowOp& op, const ProductOperands& p,
   const DataType type = c_.flow.tensors[c_.flow.outputs_of(op)[0]].type;
   const double bytes = element_bytes(type) * batch * (m * k + k * n + m * n);
   const GemmShape shape = gemm_shape(p, type);
-  const bool aligned = rows_of_all(shape, [&](std::int64_t row) {
-    return aligned_rows(row, type, c_.law.products.aligned_bytes);
-  });
-  const double us = aligned ? aligned_us(2 * batch * m * n * k, bytes, type)
-                            : library_product_time(c_.gpu, c_.library_products, shape, c_.time,
-                                                   c_.law.products.floor_us)
-                                  .time_us;
+  const double us = aligned_product(shape, c_.law.products.aligned_bytes)
+                        ? aligned_us(2 * batch * m * n * k, bytes, type)
+                        : library_product_time(c_.gpu, c_.library_products, shape, c_.time,
+                                               c_.law.products.floor_us)
+                              .time_us;
   replace_product(op, p, bytes, us, change);
 }
 

@@ -40,7 +40,8 @@ T load_constants(const std::string& path, const std::vector<Field<T>>& fields,
   const Place place{path, ""};
   require_object(json, place);
   T out;
-  const Json* constants = nullptr;
+  const Json none;
+  const Json* constants = &none;
   const std::string known = "name, constants" + (extra.key.empty() ? "" : ", " + extra.key);
   for (const auto& [key, value] : json.items()) {
     if (key == "name") {
@@ -55,9 +56,7 @@ T load_constants(const std::string& path, const std::vector<Field<T>>& fields,
     if (!json.contains(extra.key)) place.fail("no key \"" + extra.key + "\"", "all of: " + known);
     extra.read(json.at(extra.key), place / extra.key, out);
   }
-  static const Json none;
-  read_all_sourced(constants == nullptr ? none : *constants, place / "constants", fields, out,
-                   out.origins);
+  read_all_sourced(*constants, place / "constants", fields, out, out.origins);
   return out;
 }
 

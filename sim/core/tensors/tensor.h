@@ -77,6 +77,13 @@ bool states_strides(const TensorShape& shape);
 /// lie anywhere. Of stated strides.
 bool is_contiguous(const TensorShape& shape);
 
+/// Whether elements of the last dimension have others between them. Of stated strides.
+inline bool lies_turned(const TensorShape& shape) {
+  if (shape.rank < 2) return false;
+  const auto last = static_cast<std::size_t>(shape.rank - 1);
+  return shape.dims[last] > 1 && shape.strides[last] > 1;
+}
+
 /// Whether the strides are those of an image batch in NHWC order, or of some of its channels.
 bool has_channels_last(const TensorShape& shape);
 

@@ -64,13 +64,11 @@ struct TilePace {
 };
 
 TilePace tile_pace(const HalfProducts& products, const GemmShape& s) {
-  const auto aligned = [&](double bytes) {
-    return rows_of_all(s, [&](std::int64_t n) { return aligned_rows(n, s.type, bytes); });
-  };
   constexpr double smallest_of_older = 32;
   const UnalignedProducts& older = products.unaligned;
-  if (aligned(16)) return {1, 0, products.start_k};
-  if (aligned(4)) return {older.even_ratio, older.even_load, older.start_k, smallest_of_older};
+  if (aligned_product(s, 16)) return {1, 0, products.start_k};
+  if (aligned_product(s, 4))
+    return {older.even_ratio, older.even_load, older.start_k, smallest_of_older};
   return {older.odd_ratio, older.odd_load, older.start_k, smallest_of_older};
 }
 
@@ -108,8 +106,7 @@ double half_product_us(const GpuArch& gpu, const HalfProducts& products, const G
 
 double tensor_ratio(const GpuArch& gpu, const LibraryProducts& products, const GemmShape& shape) {
   if (shape.type == DataType::tf32) return tf32_ratio(gpu, products, shape);
-  const bool even =
-      rows_of_all(shape, [&](std::int64_t n) { return aligned_rows(n, shape.type, 4); });
+  const bool even = aligned_product(shape, 4);
   // Small batched products are bound by their batch.
   return shape.batch == 1 && !even ? products.odd_ratio : products.ratio;
 }
