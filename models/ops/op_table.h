@@ -164,8 +164,9 @@ enum OpFlag : std::uint64_t {
   splits_dimension = 137438953472,  // in two: what that layer's pieces begin with
   // The same of a layer around it (torch.nn.TransformerEncoderLayer), which adds in place.
   whole_block = 274877906944,
-  activates = 549755813888,    // a product that applies a function to its result
-  uses_twice = 1099511627776,  // its operand, as an activation does (x * sigmoid(x))
+  activates = 549755813888,       // a product that applies a function to its result
+  uses_twice = 1099511627776,     // its operand, as an activation does (x * sigmoid(x))
+  draws_numbers = 2199023255552,  // random ones
 };
 
 struct OpRow {

@@ -34,6 +34,11 @@ struct FlowTensor {
   double bytes() const { return static_cast<double>(elements) * element_bytes(type); }
 };
 
+/// Whether they are as large and of one type: all that an operand tells of its tensor.
+inline bool look_alike(const FlowTensor& a, const FlowTensor& b) {
+  return a.elements == b.elements && a.type == b.type;
+}
+
 struct FlowUse {
   std::uint32_t tensor = 0;   // index of Dataflow::tensors
   std::uint8_t argument = 0;  // position among the operation's arguments

@@ -83,26 +83,35 @@ bool writes_into(const Step& step, const FlowOp& op) {
   return op.kind == OpKind::scatter && is_in_place(text_of(step.trace, step.trace.ops.name[op.op]));
 }
 
-/// What the first operand of a sum is a scaled copy of: a branch is scaled (gates of channels,
-/// scales of layers, a step of an equation) and then added to another one, not to itself.
-std::uint32_t scaled_operand(const Dataflow& flow, const FlowOp& op) {
-  if (!op.row->is(adds_gradients) || flow.inputs.size() == op.first_input) return no_row;
-  const FlowTensor& sum = flow.tensors[flow.inputs[op.first_input].tensor];
-  if (sum.producer == no_row || flow.ops[sum.producer].kind != OpKind::pointwise) return no_row;
+/// What a tensor is a scaled copy of, whole, with its size; no_row: it is none.
+std::uint32_t scaled_from(const Dataflow& flow, std::uint32_t tensor) {
+  const FlowTensor& copy = flow.tensors[tensor];
+  if (copy.producer == no_row || flow.ops[copy.producer].kind != OpKind::pointwise) return no_row;
   std::uint32_t whole = no_row;
   bool scales = false;
-  for (const FlowUse& use : flow.inputs_of(flow.ops[sum.producer])) {
+  for (const FlowUse& use : flow.inputs_of(flow.ops[copy.producer])) {
     const std::int64_t elements = flow.elements_of(use);
-    if (elements == sum.elements && whole == no_row) whole = use.tensor;
-    scales |= elements < sum.elements;
+    if (elements == copy.elements && whole == no_row) whole = use.tensor;
+    scales |= elements < copy.elements;
   }
   return scales ? whole : no_row;
+}
+
+/// What the first operand of a sum is a scaled copy of, and so on: a branch is scaled (gates of
+/// channels, scales of layers, samples that are dropped, a step of an equation) and then added to
+/// another one, not to itself.
+Candidates scaled_operands(const Dataflow& flow, const FlowOp& op) {
+  Candidates out;
+  if (!op.row->is(adds_gradients) || flow.inputs.size() == op.first_input) return out;
+  std::uint32_t t = scaled_from(flow, flow.inputs[op.first_input].tensor);
+  for (; t != no_row; t = scaled_from(flow, t)) out.push_back(t);
+  return out;
 }
 
 }  // namespace
 
 Binder::Binder(const Step& step, Dataflow& flow)
-    : step_(step), flow_(flow), made_(flow), hidden_(step, flow), node_(flow), norms_(step, flow) {}
+    : step_(step), flow_(flow), made_(flow), hidden_(step, flow), node_(flow), gathered_(flow), norms_(step, flow) {}
 
 void Binder::bind_op(std::uint32_t i) {
   FlowOp& op = flow_.ops[i];
@@ -127,6 +136,7 @@ void Binder::bind_op(std::uint32_t i) {
   op.output_count = static_cast<std::uint32_t>(flow_.outputs.size()) - op.first_output;
   see_activations(op);
   norms_.see(op);
+  gathered_.leave(i);
   see_state(op);
   node_.leave(i);
   if (const std::uint32_t zeros = hidden_.completed_by(i); zeros != no_row) {
@@ -240,12 +250,13 @@ std::uint32_t Binder::latest_parameter(const Candidates& list, const FlowOp& op)
 std::uint32_t Binder::latest(const Candidates& list, const FlowOp& op, bool further) const {
   const bool backward = op.phase == FlowPhase::backward;
   const bool adds_up = backward && op.row->is(adds_gradients);
-  const std::uint32_t scaled = further && !backward ? scaled_operand(flow_, op) : no_row;
+  const Candidates scaled = further && !backward ? scaled_operands(flow_, op) : Candidates{};
   const std::size_t oldest = list.size() > 64 ? list.size() - 64 : 0;
   std::uint32_t any = no_row, seen = no_row, free = no_row, other = no_row;
   for (std::size_t k = list.size(); k-- > oldest;) {
     const std::uint32_t t = list[k];
-    if (reads(flow_, op, t) || t == scaled) continue;
+    if (reads(flow_, op, t)) continue;
+    if (std::find(scaled.begin(), scaled.end(), t) != scaled.end()) continue;
     if (!adds_up && of_other_pass(flow_, t, op)) continue;
     if (backward && !runs_backward(flow_.ops[flow_.tensors[t].producer])) continue;
     if (any == no_row) any = t;
@@ -291,6 +302,10 @@ std::uint32_t Binder::find_backward(const FlowOp& op, const OpRow& row, const Te
   if (node_.is_matrix(op, distinct_elements(shape))) {
     const std::uint32_t t = node_.matrix(op, distinct_elements(shape), shape.type);
     return t != no_row ? t : node_.saved(list, op, true);
+  }
+  if (further && accumulates(flow_, op)) {
+    const std::uint32_t met = gathered_.met_by(op, flow_.inputs.back().tensor);
+    if (met != no_row) return met;
   }
   const std::uint32_t t = latest(list, op, further);
   if (!accumulates(flow_, op) && !node_.made(op, t)) node_.set_gradient(t);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/ops/op_outputs.h"
+#include "models/step/binding/gathered_gradients.h"
 #include "models/step/binding/hidden_tensors.h"
 #include "models/step/binding/made_tensors.h"
 #include "models/step/binding/node_operands.h"
@@ -66,6 +67,7 @@ class Binder {
   MadeTensors made_;
   HiddenTensors hidden_;
   NodeOperands node_;
+  GatheredGradients gathered_;
   NormOrder norms_;
   std::unordered_map<std::uint32_t, std::uint32_t> again_;  // tensors by those that they repeat
   std::unordered_set<std::int64_t> overwritten_;  // numbers of autograd of operations in place

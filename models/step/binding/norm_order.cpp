@@ -3,14 +3,6 @@
 #include "models/step/binding/node_operands.h"
 
 namespace tandem {
-namespace {
-
-bool alike(const FlowTensor& a, const FlowTensor& b) {
-  return a.elements == b.elements && a.type == b.type;
-}
-
-}  // namespace
-
 bool adds_to_turned(const FlowOp& op, const OpTensors& operands) {
   if (!runs_forward(op) || !op.row->is(adds_gradients) || operands.shapes.size() != 2) return false;
   const TensorShape &first = operands.shapes[0], &second = operands.shapes[1];
@@ -39,7 +31,7 @@ std::uint32_t NormOrder::normalised(const FlowOp& norm) const {
   const FlowOp& copy = flow_.ops[producer];
   if (copy.kind != OpKind::cast || copy.input_count == 0) return read;
   const std::uint32_t copied = flow_.inputs_of(copy)[0].tensor;
-  return alike(flow_.tensors[copied], flow_.tensors[read]) ? copied : read;
+  return look_alike(flow_.tensors[copied], flow_.tensors[read]) ? copied : read;
 }
 
 /// Whether pictures went through convolutions and what generated code computes alone.
@@ -77,7 +69,7 @@ std::uint32_t NormOrder::summed(const FlowOp& op, const TensorShape& shape,
   const FlowOp& norm = flow_.ops[producer];
   const bool first = lies_turned(shape) || (trains_ ? first_.count(norm.sequence) > 0 : patches_);
   const std::uint32_t read = first ? normalised(norm) : no_row;
-  if (read == no_row || !alike(flow_.tensors[read], flow_.tensors[tensor])) return tensor;
+  if (read == no_row || !look_alike(flow_.tensors[read], flow_.tensors[tensor])) return tensor;
   const std::uint32_t maker = flow_.tensors[read].producer;
   if (maker == no_row || reads(flow_, op, read)) return tensor;
   // What a layer made for the norm alone is no sum: what is added is what went into the layer.

@@ -448,7 +448,7 @@ Step with_jit(Step step, const JitOptions& options, const JitConstants& constant
                               products,
                               image_order(step, flow, plan, law),
                               written_before(flow)};
-  drop_host_reads(step, flow, edit);
+  drop_host_reads(step, flow, plan.host_lists, edit);
   Fuser(context, cuts, options, host, edit, r).run();
   if (options.compiler == Compiler::reduce_overhead) copy_inputs(context, cuts, edit);
   Step out = std::move(edit).finish();

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "models/whatif/compile/host/host_lists.h"
 #include "models/whatif/compile/inductor/windows.h"
 #include "models/whatif/compile/recomputed.h"
 #include "models/whatif/compile/saved.h"
@@ -338,7 +339,9 @@ struct GroupOperands {
 FusionPlan plan_fusion(const Step& step, const Dataflow& flow, const GraphCuts& cuts,
                        bool whole_step) {
   Planner plan(flow, cuts);
-  plan.out.roles = fuse_roles(step, flow, cuts, whole_step);
+  plan.out.host_lists.assign(step.trace.ops.size(), false);
+  if (!whole_step) plan.out.host_lists = host_lists(step, flow);
+  plan.out.roles = fuse_roles(step, flow, cuts, plan.out.host_lists, whole_step);
   drop_unread_weights(step, flow, plan.out.roles);
   // A compiler that is given the whole step is XLA, which has no such pattern.
   if (!whole_step) plan.out.attention = take_written_attention(step, flow, plan.out.roles);

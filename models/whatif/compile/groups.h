@@ -25,6 +25,7 @@ struct FusionPlan {
   std::vector<std::uint32_t> same_as;       // per tensor: the one that holds its values
   std::vector<FusionGroup> groups;          // of all roles but outside, library and vanishes
   std::vector<WrittenAttention> attention;  // that a fused kernel takes the place of
+  std::vector<bool> host_lists;             // per host operation (host_lists.h); XLA has none
 };
 
 /// Operations of different graphs share no kernel. `whole_step`: loss and gradient scaling belong

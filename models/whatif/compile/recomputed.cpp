@@ -19,22 +19,27 @@ class Recomputed {
     std::vector<bool> again(flow_.tensors.size(), false);
     // What is loaded by whoever computes a tensor; nothing for stored ones.
     std::vector<Tensors> loads(flow_.tensors.size());
-    std::vector<bool> many(flow_.tensors.size(), false);  // places of an image are loaded
+    // Loads more than are done again: places of an image; rows, their weights and statistics.
+    std::vector<bool> many(flow_.tensors.size(), false);
     for (std::uint32_t i = 0; i < flow_.ops.size(); ++i) {
       const FlowOp& op = flow_.ops[i];
+      if (op.kind == OpKind::row_norm || op.kind == OpKind::row_norm_backward) {
+        for (const std::uint32_t t : flow_.outputs_of(op)) many[t] = true;
+      }
       if (!repeatable(op, roles_[i])) continue;
       const Tensors loaded = loads_of(op, again, loads);
       const auto inputs = flow_.inputs_of(op);
-      const bool places = interpolates_images(op) ||
-                          std::any_of(inputs.begin(), inputs.end(),
-                                      [&](const auto& use) { return many[same_as_[use.tensor]]; });
+      const bool too_many =
+          interpolates_images(op) || std::any_of(inputs.begin(), inputs.end(), [&](const auto& use) {
+            return many[same_as_[use.tensor]];
+          });
       for (const std::uint32_t t : flow_.outputs_of(op)) {
-        const bool fits = read_once(t) || (loaded.size() <= most_reads_again && !places);
+        const bool fits = read_once(t) || (loaded.size() <= most_reads_again && !too_many);
         if (flow_.tensors[t].elements <= 1) continue;  // counters, which are updated in place
         if (same_as_[t] != t || !fits || !read_in_place(i, t)) continue;
         again[t] = true;
         loads[t] = loaded;
-        many[t] = places;
+        many[t] = too_many;
       }
     }
     return again;

@@ -4,6 +4,7 @@
 
 #include "models/kernel/kinds.h"
 #include "models/step/one_call.h"
+#include "models/whatif/compile/host/host_lists.h"
 #include "sim/core/tensors/operands.h"
 
 namespace tandem {
@@ -16,9 +17,10 @@ constexpr std::uint32_t most_joined = 8;
 /// What becomes of each operation.
 class Roles {
  public:
-  Roles(const Step& step, const Dataflow& flow)
+  Roles(const Step& step, const Dataflow& flow, const std::vector<bool>& lists)
       : step_(step),
         flow_(flow),
+        lists_(lists),
         blocks_(step.trace, flow),
         launches_(step.trace.ops.size(), false) {
     for (const FlowOp& op : flow.ops) launches_[op.op] = true;
@@ -29,7 +31,9 @@ class Roles {
     if (!given || op.input_count + op.output_count == 0) return FuseRole::outside;
     // A compiler calls the framework for a whole block.
     if (blocks_.holds(op)) return FuseRole::library;
-    if (sparse(op) || within_convolution(op) || complex(op)) return FuseRole::library;
+    if (sparse(op) || within_convolution(op) || complex(op) || listed_on_host(op)) {
+      return FuseRole::library;
+    }
     if (op.row != nullptr && op.row->is(not_generated)) return FuseRole::library;
     if (op.row != nullptr && op.row->output == OutputRule::running) return FuseRole::row;
     // Statistics that the framework's kernel wants in another type.
@@ -110,6 +114,11 @@ class Roles {
     return rows && around(op.op, [](const OpRow& row) { return row.is(sparse_rows); }) != no_row;
   }
 
+  bool listed_on_host(const FlowOp& op) const {
+    const std::uint32_t rows = rows_around(step_, flow_, op);
+    return rows != no_row && lists_[rows];
+  }
+
   /// TorchInductor makes no code for complex numbers: the framework's kernels stay.
   bool complex(const FlowOp& op) const {
     const auto is_complex = [&](std::uint32_t t) {
@@ -153,6 +162,7 @@ class Roles {
 
   const Step& step_;
   const Dataflow& flow_;
+  const std::vector<bool>& lists_;
   WholeBlocks blocks_;
   std::vector<bool> launches_;  // per host operation: it is one of the data flow
 };
@@ -174,8 +184,8 @@ bool fusable(FuseRole role) {
 bool stands_alone(FuseRole role) { return role == FuseRole::window || role == FuseRole::gathered; }
 
 std::vector<FuseRole> fuse_roles(const Step& step, const Dataflow& flow, const GraphCuts& cuts,
-                                 bool whole_step) {
-  const Roles roles(step, flow);
+                                 const std::vector<bool>& lists, bool whole_step) {
+  const Roles roles(step, flow, lists);
   std::vector<FuseRole> out;
   for (std::size_t i = 0; i < flow.ops.size(); ++i) {
     const bool eager = cuts.graph_of[i] == runs_eager;

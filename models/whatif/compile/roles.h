@@ -40,9 +40,9 @@ bool fusable(FuseRole role);
 bool stands_alone(FuseRole role);
 
 /// Per operation. What runs outside of the graphs of `cuts` is outside; `whole_step`: loss and
-/// gradient scaling belong to the compiler, too.
+/// gradient scaling belong to the compiler, too. `lists`: per host operation, of host_lists().
 std::vector<FuseRole> fuse_roles(const Step& step, const Dataflow& flow, const GraphCuts& cuts,
-                                 bool whole_step);
+                                 const std::vector<bool>& lists, bool whole_step);
 
 /// Whether the operation is a softmax over the last dimension.
 bool is_row_softmax(const Step& step, const FlowOp& op);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "models/step/op_nesting.h"
+#include "models/whatif/compile/host/host_lists.h"
 
 namespace tandem {
 namespace {
@@ -68,7 +69,8 @@ DataType value_type(const Step& step, std::uint32_t row) {
   return value == nullptr ? DataType::unknown : value->type;
 }
 
-void drop_host_reads(const Step& step, const Dataflow& flow, StepEdit& edit) {
+void drop_host_reads(const Step& step, const Dataflow& flow, const std::vector<bool>& lists,
+                     StepEdit& edit) {
   std::vector<bool> read(step.trace.ops.size(), false);
   const auto asked = between(flow);
   for (const FlowOp* op : asked) {
@@ -76,6 +78,8 @@ void drop_host_reads(const Step& step, const Dataflow& flow, StepEdit& edit) {
   }
   for (const FlowOp* op : asked) {
     if (!moves_only(step, flow, *op) || reads_number(step, *op)) continue;
+    const std::uint32_t rows = rows_around(step, flow, *op);
+    if (rows != no_row && lists[rows]) continue;
     read[op->op] = true;
     for (const std::uint32_t w : flow.works_of(*op)) edit.drop(w, true);
   }

@@ -2,6 +2,8 @@
 // not.
 #pragma once
 
+#include <vector>
+
 #include "models/step/dataflow.h"
 #include "models/step/step.h"
 #include "models/whatif/edit/step_edit.h"
@@ -22,7 +24,8 @@ DataType value_type(const Step& step, std::uint32_t row);
 /// 22 pairs of an eager and a compiled run whose eager model waits for a truth value, none waits
 /// when compiled. Numbers that Python reads cut the graph instead and are read as before
 /// (graph_cuts.h), as are results whose size the device tells: a model that has them keeps all its
-/// waits.
-void drop_host_reads(const Step& step, const Dataflow& flow, StepEdit& edit);
+/// waits. `lists`: which host operations copy a list as before (host_lists.h).
+void drop_host_reads(const Step& step, const Dataflow& flow, const std::vector<bool>& lists,
+                     StepEdit& edit);
 
 }  // namespace tandem

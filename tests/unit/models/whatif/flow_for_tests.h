@@ -51,6 +51,22 @@ class FlowMaker {
     ++n_;
   }
 
+  /// The same of an operation that first copies a list of places from memory of the host.
+  void op_by_list(std::string_view path, std::string_view dims, std::string_view types) {
+    const double begin = 10 + 20.0 * n_;
+    enter(path, begin, {dims, types, "", ""});
+    const std::uint32_t row = maker_.op("aten::copy_", begin + 3, 2, thread);
+    maker_.operands(row, {"[[8],[8],[]]", R"(["long int","long int","Scalar"])", "", ""});
+    maker_.trace.ops.sequence[row] = sequence;
+    maker_.call("cudaMemcpyAsync", begin + 3.5, 1, 300 + n_, thread);
+    const std::uint32_t copy = maker_.activity(
+        ActivityKind::memcpy, "Memcpy HtoD (Pageable -> Device)", begin + 5, 1, 300 + n_);
+    maker_.trace.activities.bytes[copy] = 64;
+    maker_.launch(begin + 8, 1, 100 + n_, thread);
+    run_kernel(begin + 14, 4, 100 + n_, "vectorized");
+    ++n_;
+  }
+
   /// A value is copied to the host, which waits for it; `computes`: behind a kernel.
   void read(std::string_view path, bool computes = false, std::string_view type = R"(["bool"])") {
     const double begin = 10 + 20.0 * n_;

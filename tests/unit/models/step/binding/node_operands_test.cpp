@@ -49,6 +49,30 @@ TEST(NodeOperands, TheGradientOfAProductIsMultipliedByEachFactor) {
   EXPECT_EQ(factors, (std::set<std::uint32_t>{0, 1}));
 }
 
+// A layer in 16 bits is scaled in FP32: of its two products with the gradient, one by the scale and
+// one by the layer's result, the second is summed up, so that the first is converted back.
+TEST(NodeOperands, WhatNobodyHasReadYetIsConverted) {
+  FlowMaker m;
+  m.sequence = 1;
+  m.op("aten::linear>aten::addmm", "[[16],[8,16],[16,16],[],[]]",
+       R"(["c10::Half","c10::Half","c10::Half","Scalar","Scalar"])");
+  m.sequence = 2;
+  m.op("aten::mul", "[[8,16],[16]]", R"(["c10::Half","float"])");
+  relu_and_back(m, "[8,16]", 3);
+  m.sequence = 2;
+  m.op(node + "MulBackward0>aten::mul", "[[8,16],[16]]", float2);
+  m.within_last = true;
+  m.op(node + "MulBackward0>aten::mul", "[[8,16],[8,16]]", R"(["float","c10::Half"])");
+  m.op(node + "MulBackward0>aten::sum", "[[8,16],[]]", R"(["float","ScalarList"])",
+       R"(["","[0]"])");
+  m.op(node + "MulBackward0>aten::copy_", "[[8,16],[8,16],[]]",
+       R"(["c10::Half","float","Scalar"])");
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 8U);
+  EXPECT_EQ(maker_of(flow, 6, 0), 5U);
+  EXPECT_EQ(maker_of(flow, 7, 1), 4U);
+}
+
 // Of sums with a product: the gradient times a constant, then that times the factor that was kept.
 TEST(NodeOperands, AGradientTimesAConstantMeetsTheFactorThatWasKept) {
   FlowMaker m;
