@@ -35,6 +35,15 @@ void cut_to_active(Counters& c) {
   cut_counter(c.smsp_issue_cycles, c.tc_issue_cycles, c.clamped);
 }
 
+/// The most bytes that a kernel of `us` microseconds can move.
+struct TrafficLimits {
+  double dram = 0;  // read and written
+  double l2 = 0;    // where a sector that crosses from one partition to the other counts twice
+  double l1 = 0;
+  double shared = 0;
+};
+TrafficLimits traffic_limits(const GpuArch& gpu, double us);
+
 /// How the blocks of a launch start, live and end, as its counters assume; see schedule_blocks().
 BlockPace block_pace(const GpuArch& gpu, const KernelLaunch& launch,
                      const CostConstants& constants);

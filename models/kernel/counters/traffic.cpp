@@ -124,25 +124,31 @@ void add_traffic(const CostInput& in, KernelCost& cost) {
                            r.shared_per_narrow * f.narrow + r.shared_per_multiply * f.multiplies;
 }
 
+TrafficLimits traffic_limits(const GpuArch& gpu, double us) {
+  const double sm_cycles = gpu.sm_count * gpu.boost_clock_mhz * us;
+  TrafficLimits out;
+  out.dram = gpu.dram_peak_gbps * 1e3 * us;
+  out.l2 = gpu.l2_read_gbps * 1e3 * us * std::max(1.0, gpu.l2_fabric_factor);
+  out.l1 = gpu.l1_bytes_per_clk * sm_cycles;
+  out.shared = wavefront_bytes * sm_cycles;  // an SM serves one wavefront a cycle
+  return out;
+}
+
 void clamp_traffic(const GpuArch& gpu, KernelCost& cost) {
-  const double us = cost.time_us;
+  const TrafficLimits most = traffic_limits(gpu, cost.time_us);
   const double dram = (cost.dram_read_sectors + cost.dram_write_sectors) * sector_bytes;
-  const double dram_limit = gpu.dram_peak_gbps * 1e3 * us;
-  if (dram > dram_limit && dram > 0) {
-    cost.dram_read_sectors *= dram_limit / dram;
-    cost.dram_write_sectors *= dram_limit / dram;
+  if (dram > most.dram && dram > 0) {
+    cost.dram_read_sectors *= most.dram / dram;
+    cost.dram_write_sectors *= most.dram / dram;
     cost.clamped = true;
   }
-  const auto cut = [&](double& count, double most) {
-    cost.clamped = cost.clamped || count > most;
-    count = std::min(count, most);
+  const auto cut = [&](double& count, double limit) {
+    cost.clamped = cost.clamped || count > limit;
+    count = std::min(count, limit);
   };
-  const double sm_cycles = gpu.sm_count * gpu.boost_clock_mhz * us;
-  cut(cost.l1_sectors, gpu.l1_bytes_per_clk * sm_cycles / sector_bytes);
-  cut(cost.shared_wavefronts, sm_cycles);  // an SM serves one a cycle
-  // Sectors that cross from one partition of L2 to the other are counted twice.
-  cut(cost.l2_sectors,
-      gpu.l2_read_gbps * 1e3 * us * std::max(1.0, gpu.l2_fabric_factor) / sector_bytes);
+  cut(cost.l1_sectors, most.l1 / sector_bytes);
+  cut(cost.shared_wavefronts, most.shared / wavefront_bytes);
+  cut(cost.l2_sectors, most.l2 / sector_bytes);
 }
 
 }  // namespace tandem

@@ -97,6 +97,19 @@ void add_estimate_losses(const std::vector<KernelCost>& costs, LossList& losses)
   }
 }
 
+/// Each ratio of measured to modelled counters is that of the traced kernel; of another kernel they
+/// may ask for more than fits.
+void cut_to_gpu(const GpuArch& gpu, WorkCounters& c) {
+  cut_counter(c.smsp_elapsed_cycles, c.smsp_active_cycles, c.clamped);
+  cut_to_active(c);
+  const TrafficLimits most = traffic_limits(gpu, c.time_us);
+  cut_counter(most.dram, c.dram_read_bytes, c.clamped);
+  cut_counter(most.dram - c.dram_read_bytes, c.dram_write_bytes, c.clamped);
+  cut_counter(most.l2, c.l2_bytes, c.clamped);
+  cut_counter(most.l1, c.l1_bytes, c.clamped);
+  cut_counter(most.shared, c.shared_bytes, c.clamped);
+}
+
 }  // namespace
 
 std::vector<WorkCounters> kernel_counters(const Trace& trace, const TraceLaunches& launches,
@@ -132,19 +145,23 @@ std::vector<WorkCounters> kernel_counters(const Trace& trace, const TraceLaunche
   return counters;
 }
 
-void apply_residual(const WorkCounters& measured, const WorkCounters& model,
+void apply_residual(const WorkCounters& measured, const WorkCounters& model, const GpuArch& gpu,
                     WorkCounters& scenario) {
+  constexpr double most = 4;  // times the model, beyond which it says nothing of that counter
+  const double growth = model.l2_bytes > 0 ? scenario.l2_bytes / model.l2_bytes : 1;
   for (double WorkCounters::*counter :
        {&WorkCounters::smsp_elapsed_cycles, &WorkCounters::smsp_active_cycles,
         &WorkCounters::smsp_issue_cycles, &WorkCounters::tc_active_cycles,
         &WorkCounters::tc_issue_cycles, &WorkCounters::warp_active_cycles, &WorkCounters::l1_bytes,
         &WorkCounters::l2_bytes, &WorkCounters::dram_read_bytes, &WorkCounters::dram_write_bytes,
         &WorkCounters::shared_bytes}) {
-    if (model.*counter > 0) scenario.*counter *= measured.*counter / (model.*counter);
+    if (measured.*counter > most * (model.*counter)) {
+      scenario.*counter += (measured.*counter - model.*counter) * growth;
+    } else if (model.*counter > 0) {
+      scenario.*counter *= measured.*counter / (model.*counter);
+    }
   }
-  // Each ratio is that of the traced kernel; of another kernel they may ask for more than fits.
-  cut_counter(scenario.smsp_elapsed_cycles, scenario.smsp_active_cycles, scenario.clamped);
-  cut_to_active(scenario);
+  cut_to_gpu(gpu, scenario);
   scenario.modelled = scenario.modelled || measured.modelled;
 }
 

@@ -22,8 +22,11 @@ std::vector<WorkCounters> kernel_counters(const Trace& trace, const TraceLaunche
                                           LossList& losses);
 
 /// Multiplies `scenario`, counters of the kernel model, by measured over model of the traced
-/// kernel. What then leaves the order issue <= active <= elapsed is cut and marked as clamped.
-void apply_residual(const WorkCounters& measured, const WorkCounters& model,
+/// kernel. Where the model counts nearly nothing (traffic of a kernel whose operands it takes to be
+/// in L2) a ratio tells nothing of another kernel: what it lacks is added in proportion to the
+/// traffic of L2. What then leaves the order issue <= active <= elapsed, or is more than the GPU
+/// moves in the time, is cut and marked as clamped.
+void apply_residual(const WorkCounters& measured, const WorkCounters& model, const GpuArch& gpu,
                     WorkCounters& scenario);
 
 /// Per activity the share of the device's places for blocks that its grid fills, 0..1.

@@ -78,7 +78,8 @@ std::vector<WorkCounters> step_counters(const TracedRun& run, const Scenario& sc
                              run.configs.time, options.cache, known);
   for (std::size_t i = 0; i < counters.size() && !run.model_counters.empty(); ++i) {
     const std::uint32_t row = step.traced_activity[i];
-    if (row != no_row) apply_residual(run.counters[row], run.model_counters[row], counters[i]);
+    if (row == no_row) continue;
+    apply_residual(run.counters[row], run.model_counters[row], *scenario.gpu, counters[i]);
   }
   drop_waits(step.plan, counters);
   return counters;
