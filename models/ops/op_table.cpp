@@ -237,6 +237,8 @@ constexpr OpRow rows[] = {
     {"baddbmm addbmm", K::matmul, L::linear, lower, O::product, arguments("tensor left right ..."),
      batched},
     {"matmul", K::matmul, L::linear, lower, O::product, arguments("left right ..."), batched},
+    // Rows [tokens, width] by the matrices of their groups [groups, width, columns].
+    {"_grouped_mm", K::matmul, L::linear, promote, O::product, arguments("left right index")},
     {"linear", K::matmul, L::linear, lower, O::product, arguments("input weight weight ...")},
     {"einsum", K::matmul, L::around, promote, O::none, arguments("...")},
 

@@ -53,14 +53,20 @@ void start_as_launch(const HostModel& host, DeviceWork& work) {
   work.latency = from_us(host.launch_latency_us);
 }
 
-/// Turns the nodes of a graph launch into launches of their own, with a typical host cost each.
-void expand_graphs(const HostModel& host, Plan& step, LossList& losses) {
+/// Whether the program launched a graph there; a compiler's graphs stand for its single launches.
+bool launches_traced_graph(const Trace& trace, const HostItem& item) {
+  return item.kind == ItemKind::graph_launch &&
+         (item.source == no_index || trace.calls.api[item.source] == ApiKind::launch_graph);
+}
+
+/// Turns the nodes of a traced graph into launches of their own, with a typical host cost each.
+void expand_graphs(const Trace& trace, const HostModel& host, Plan& step, LossList& losses) {
   std::vector<HostItem> items;
   std::vector<std::uint32_t> moved(step.items.size());
   std::int64_t expanded = 0;
   for (std::size_t i = 0; i < step.items.size(); ++i) {
     const HostItem item = step.items[i];
-    if (item.kind != ItemKind::graph_launch) {
+    if (!launches_traced_graph(trace, item)) {
       moved[i] = static_cast<std::uint32_t>(items.size());
       items.push_back(item);
     } else {
@@ -88,7 +94,7 @@ void expand_graphs(const HostModel& host, Plan& step, LossList& losses) {
 }
 
 void make_asynchronous(const Trace& trace, const HostModel& host, Plan& step, LossList& losses) {
-  expand_graphs(host, step, losses);
+  expand_graphs(trace, host, step, losses);
   for (HostItem& item : step.items) {
     if (launches_kernel(trace, step, item)) item.wait = WaitFor::nothing;
   }

@@ -98,7 +98,7 @@ Engine engine_of(const SearchText& text) {
       (text.has("sgemm") && !says_tf32) || is_old_fp32_attention(text)) {
     return Engine::simt;
   }
-  if (has_any(text, {"nvjet", "sm90_xmma", "wgmma", "gmma"})) return Engine::gmma;
+  if (has_any(text, {"nvjet", "sm90_xmma", "gmma", "Gmma", "GMMA"})) return Engine::gmma;
   if (has_any(text, {"s16816", "h16816", "s1688", "h1688", "s884", "h884", "16x8x", "tensorop",
                      "TensorOp", "hmma", "161616", "flash_", "fmha_"})) {
     return Engine::hmma;

@@ -269,6 +269,7 @@ constexpr PatternRow rows[] = {
     {"fft", K::fft_transform},
     {"cgemm", K::fft_gemm},
     {"compute_gemm_pointers", K::gemm_setup},
+    {"prepare_grouped_gemm_data", K::gemm_setup},
     {"ffsetsKernel", K::conv_setup},
     {"init_device_workspace", K::conv_setup},
     {"scalePackedTensor", K::conv_scale},

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/runtime/graph_capture.h"
 #include "models/runtime/graph_nodes.h"
 #include "models/step/dataflow.h"
 
@@ -64,10 +65,12 @@ std::vector<std::uint32_t> graph_of_items(const Step& step, const std::vector<Gr
   return graphs;
 }
 
-/// Launches that nothing waits for, and calls between them, which a replayed graph does not repeat.
-bool capturable(const HostItem& item) {
+/// Launches that nothing waits for but the launch itself (CUDA_LAUNCH_BLOCKING=1), which a capture
+/// does not, and calls between them, which a replayed graph does not repeat.
+bool capturable(const Step& step, const HostItem& item) {
   const bool issues = item.kind == ItemKind::launch || item.kind == ItemKind::call;
-  return item.wait == WaitFor::nothing && issues;
+  const bool waits = item.wait != WaitFor::nothing && !launches_kernel(step.trace, step.plan, item);
+  return issues && !waits;
 }
 
 /// The items with each piece behind one launch; `moved`: where the items of the plan went.
@@ -84,7 +87,10 @@ std::size_t merge_items(const Plan& plan, const std::vector<bool>& captured,
       items.back().work_count += item.work_count;
     } else {
       items.push_back(item);
-      if (captured[i] && item.work_count > 0) items.back().kind = ItemKind::graph_launch, ++pieces;
+      if (captured[i] && item.work_count > 0) {
+        items.back().kind = ItemKind::graph_launch, ++pieces;
+        items.back().wait = WaitFor::nothing;
+      }
     }
     moved[i] = static_cast<std::uint32_t>(items.size() - 1);
   }
@@ -102,7 +108,7 @@ std::size_t capture_compiled(const HostModel& host, Duration gradients,
   for (std::size_t i = 0; i < plan.items.size(); ++i) {
     const bool of_graph = std::any_of(passes.begin(), passes.end(),
                                       [i](const PassItems& pass) { return pass.holds(i); });
-    captured[i] = of_graph && graphs[i] != runs_eager && capturable(plan.items[i]);
+    captured[i] = of_graph && graphs[i] != runs_eager && capturable(step, plan.items[i]);
   }
   for (const PassItems& pass : passes) {
     const std::size_t behind = pass.backward.end;

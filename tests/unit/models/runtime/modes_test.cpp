@@ -333,6 +333,23 @@ TEST(Modes, CudaGraphOfAStepWithoutLaunchesCapturesNothing) {
   EXPECT_EQ(s.plan.items.size(), 2u);
 }
 
+// A compiler's graph stands where the trace launches a kernel: it is no graph of the program, which
+// eager execution would not have.
+TEST(Modes, EagerKeepsTheGraphsOfACompiler) {
+  TraceMaker m = sources();
+  OneStep s;
+  const std::vector<test::WorkSpec> nodes{{.us = 5, .gap_us = 8}, {.us = 5, .gap_us = 0.25}};
+  s.graph(7, 3, nodes);
+  s.plan.items[1].source = m.call("cudaLaunchKernel", 100, 5);
+  LossList losses;
+  apply_mode(m.trace, round_host(), {Mode::eager_async, GraphScope::step}, s.plan, losses);
+  EXPECT_EQ(losses.count("graph_expanded_to_eager"), 0);
+  EXPECT_EQ(s.plan.items[1].kind, ItemKind::graph_launch);
+  s.plan.items[1].source = m.call("cudaGraphLaunch", 200, 5);
+  apply_mode(m.trace, round_host(), {Mode::eager_async, GraphScope::step}, s.plan, losses);
+  EXPECT_EQ(losses.count("graph_expanded_to_eager"), 2);
+}
+
 TEST(Modes, EagerExpandsGraphs) {
   OneStep s;
   const std::vector<test::WorkSpec> nodes{{.us = 5, .gap_us = 8}, {.us = 5, .gap_us = 0.25}};

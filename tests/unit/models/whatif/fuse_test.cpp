@@ -375,6 +375,27 @@ TEST(Fuse, ReducedOverheadLaunchesTheModelAsOneGraph) {
   EXPECT_EQ(graphs, 1U);
 }
 
+// CUDA_LAUNCH_BLOCKING=1: a capture launches nothing, so that nothing waits for it.
+TEST(Fuse, ReducedOverheadCapturesLaunchesThatWaitForTheirKernels) {
+  FlowMaker m;
+  for (int i = 0; i < 4; ++i) {
+    m.op("aten::relu", "[[256,256]]", float1);
+    m.op("aten::mm", "[[256,256],[256,256]]", float2, "", "sgemm");
+  }
+  Step blocking = m.step();
+  for (HostItem& item : blocking.plan.items) {
+    if (item.work_count > 0) item.wait = WaitFor::own_work;
+  }
+  CompileBench s;
+  const Step out = s.compile(std::move(blocking), Compiler::reduce_overhead);
+  EXPECT_EQ(s.report.graphs, 1U);
+  for (const HostItem& item : out.plan.items) {
+    if (item.kind == ItemKind::graph_launch) {
+      EXPECT_EQ(item.wait, WaitFor::nothing);
+    }
+  }
+}
+
 TEST(Fuse, AWindowReadsEachOfItsPlaces) {
   FlowMaker m;
   m.op("aten::max_pool2d_with_indices", "[[64,64,112,112],[],[],[],[],[]]",
