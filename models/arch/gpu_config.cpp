@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "models/arch/gpu_dependents.h"
 #include "models/arch/gpu_fields.h"
 #include "sim/core/fields/field.h"
 
@@ -77,6 +78,14 @@ void require_all(const std::vector<bool>& seen, const Place& place) {
   }
 }
 
+std::vector<std::string> names_of_seen(const std::vector<bool>& seen) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (seen[i]) names.emplace_back(gpu_fields()[i].name);
+  }
+  return names;
+}
+
 GpuArch load(const std::string& path, GpuFiles& files, bool may_have_base) {
   const Place file{path, ""};
   const Json& json = files.read(path);
@@ -88,9 +97,15 @@ GpuArch load(const std::string& path, GpuFiles& files, bool may_have_base) {
   read_json(json["aliases"], file / "aliases", Range::positive, gpu.aliases);
   const std::string stem = std::filesystem::path(path).stem().string();
   if (gpu.name != stem) (file / "name").fail(gpu.name, stem + ", the name of the file");
+  const GpuArch base = gpu;
   const auto seen =
       read_sourced_fields(json["values"], file / "values", gpu_fields(), gpu, gpu.origins);
-  if (!has_base) require_all(seen, file / "values");
+  if (has_base) {
+    check_gpu_sizes(gpu, path);
+    scale_dependents(base, names_of_seen(seen), gpu);
+  } else {
+    require_all(seen, file / "values");
+  }
   check_gpu(gpu, path);
   return gpu;
 }

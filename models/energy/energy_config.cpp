@@ -197,12 +197,13 @@ std::optional<EnergyConfig> stated_energy(const std::string& gpu_path, GpuFiles&
 }
 
 std::optional<EnergyConfig> load_energy(const std::string& gpu_path, GpuFiles& files) {
-  auto own = stated_energy(gpu_path, files);
-  const std::string base = own ? "" : files.base_of(gpu_path);
-  if (base.empty()) return own;
-  auto of_base = stated_energy(base, files);
-  if (of_base) of_base->of_base = true;
-  return of_base;
+  auto energy = stated_energy(gpu_path, files);
+  const std::string base = energy ? "" : files.base_of(gpu_path);
+  if (!base.empty()) energy = stated_energy(base, files);
+  if (!energy) return energy;
+  energy->of_base = !base.empty();
+  energy->clock_mhz = load_gpu(base.empty() ? gpu_path : base, files).boost_clock_mhz;
+  return energy;
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ struct EnergyConfig {
   TraceEnergyModel trace;
   AccessEnergies access;
   bool of_base = false;  // another board's or chip's
+  double clock_mhz = 0;  // full clock of the chip that they are of
 };
 
 /// By name of the GPU; one without constants is absent.

@@ -63,9 +63,9 @@ std::vector<EnergyWork> energy_works(const StepOnGpu& in, const SimulatedStep& s
   return energy;
 }
 
-/// The target's full clock over that of the chip as it is sold.
-double clock_share(const TracedRun& a, const GpuArch& gpu) {
-  return gpu.boost_clock_mhz / find_gpu(a.configs.gpus, gpu.name).boost_clock_mhz;
+/// The target's full clock over that of the chip that its constants are of.
+double clock_share(const EnergyConfig& config, const GpuArch& gpu) {
+  return gpu.boost_clock_mhz / config.clock_mhz;
 }
 
 /// Constants of the target at its clock; those of another chip, or of this one with other numbers,
@@ -75,7 +75,7 @@ EnergyConfig energy_of(const TracedRun& a, const GpuArch& gpu) {
   const bool overridden = std::any_of(gpu.origins.begin(), gpu.origins.end(),
                                       [](const Provenance& p) { return p.overridden; });
   if (overridden || config.of_base) widen(config, a.configs.retarget.energy_constants);
-  const double share = clock_share(a, gpu);
+  const double share = clock_share(config, gpu);
   if (share != 1) {
     const ClockEnergy& law = a.configs.work_rules.clock;
     config.trace = at_clock(std::move(config.trace), share, law);
@@ -86,7 +86,7 @@ EnergyConfig energy_of(const TracedRun& a, const GpuArch& gpu) {
 
 /// Constants at the clock that the board lowers its SMs to, `share` of the target's.
 EnergyConfig lowered(EnergyConfig config, const StepOnGpu& in, double share) {
-  const ClockEnergy law = in.run.configs.work_rules.clock.of_clock(clock_share(in.run, in.gpu));
+  const ClockEnergy law = in.run.configs.work_rules.clock.of_clock(clock_share(config, in.gpu));
   config.trace = at_clock(std::move(config.trace), share, law);
   config.access = at_clock(std::move(config.access), share, law);
   return config;
@@ -138,7 +138,8 @@ SlowerStep power_within(const StepOnGpu& in, const StepDemand& demand,
                         const SimulatedStep& simulated, double limit_w) {
   constexpr double first_share = 0.9, close = 1e-3;
   constexpr int most_times = 5;
-  const ClockEnergy energy = in.run.configs.work_rules.clock.of_clock(clock_share(in.run, in.gpu));
+  const ClockEnergy energy =
+      in.run.configs.work_rules.clock.of_clock(clock_share(demand.config, in.gpu));
   SlowerStep out;
   double share = first_share;
   for (int i = 0; i < most_times; ++i) {

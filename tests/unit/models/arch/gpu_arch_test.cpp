@@ -203,6 +203,24 @@ TEST(Override, WhatGoesWithAValueFollowsIt) {
   EXPECT_EQ(gpu.base_clock_mhz, 500);
 }
 
+// A file that states one number more than its base is the base with that number overridden, but for
+// its name and its sources.
+TEST(Override, AFileWithABaseSaysTheSame) {
+  const std::string path = testing::TempDir() + "/h200_of_half.json";
+  std::ofstream(path) << R"({"schema": "tandem.gpu/1", "name": "h200_of_half", "display_name": "H",
+    "aliases": [], "base": "h200_sxm", "values": {
+    "sm_count": {"value": 66, "unit": "count", "kind": "spec", "source": "what if"},
+    "dram_peak_gbps": {"value": 2400, "unit": "GB/s", "kind": "spec", "source": "what if"}}})";
+  GpuFiles files{std::string(folder)};
+  const GpuArch stated = load_gpu(path, files);
+  GpuArch set = load_gpu(std::string(folder) + "/h200_sxm.json");
+  apply_overrides(set, std::vector<std::string>{"gpu.sm_count=66", "gpu.dram_peak_gbps=2400"});
+  EXPECT_EQ(stated.cluster_group_sms, set.cluster_group_sms);
+  EXPECT_EQ(stated.tpc_count, 33);
+  EXPECT_EQ(stated.dram_read_gbps, set.dram_read_gbps);
+  EXPECT_EQ(stated.dram_copy_gbps, set.dram_copy_gbps);
+}
+
 TEST(Override, Errors) {
   GpuArch gpu = load_gpu(std::string(folder) + "/h200_sxm.json");
   const auto error = [&](const std::string& text) {

@@ -221,5 +221,17 @@ TEST(EnergyWork, StepOfACapture) {
   EXPECT_NEAR(trace_energy(config.trace, works, window_us).average_power_w, 296, 0.15 * 296);
 }
 
+// A board without constants of its own has those of its base, at the base's clock (1530 MHz, its
+// own is 1380).
+TEST(EnergyConfig, SaysAtWhichClockItsConstantsHold) {
+  const auto of = [](const char* gpu) {
+    return load_energy(source_path(std::string("configs/gpus/") + gpu + ".json")).value();
+  };
+  EXPECT_EQ(of("v100_sxm2_16gb").clock_mhz, 1530);
+  EXPECT_FALSE(of("v100_sxm2_16gb").of_base);
+  EXPECT_EQ(of("v100_pcie_16gb").clock_mhz, 1530);
+  EXPECT_TRUE(of("v100_pcie_16gb").of_base);
+}
+
 }  // namespace
 }  // namespace tandem
