@@ -37,16 +37,47 @@ ReplayOptions options_of(const AdviceSubject& subject, const std::vector<Candida
   return options;
 }
 
-/// As on the command line, what-ifs first.
-std::string command_options(const ReplayOptions& options) {
-  std::string text;
-  for (const auto& [option, value] : options.what_ifs.values) {
-    text += fmt::format("{}--{} {}", text.empty() ? "" : " ", option, value);
+/// Options of the command line and their values.
+class CommandText {
+ public:
+  template <class Value>
+  void add(std::string_view option, const Value& value, bool said = true) {
+    if (said) text_ += fmt::format("{}--{} {}", text_.empty() ? "" : " ", option, value);
   }
-  if (options.mode.mode != Mode::as_traced) {
-    text += fmt::format("{}--mode {}", text.empty() ? "" : " ", to_string(options.mode.mode));
-  }
-  return text;
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+/// What was said of a network, but for what the row changes.
+void add_request(const NetworkRequest& request, const WhatIfs& changed, CommandText& text) {
+  text.add("gpu", request.gpu, !request.gpu.empty() && !changed.has("gpu"));
+  text.add("batch", request.batch.value_or(0), request.batch && !changed.has("batch"));
+  text.add("seq", request.length.value_or(0), request.length.has_value());
+  if (request.task) text.add("task", to_string(*request.task));
+  text.add("optimizer", request.optimizer, !request.optimizer.empty());
+}
+
+/// What was said of a trace and its host.
+void add_trace(const ReplayOptions& options, CommandText& text) {
+  text.add("traced-gpu", options.traced_gpu, !options.traced_gpu.empty());
+  text.add("steps", options.steps.count, options.steps.count > 0);
+  text.add("step", options.steps.annotation, !options.steps.annotation.empty());
+  text.add("traced-batch", options.traced_batch, options.traced_batch > 0);
+  text.add("peak-memory", options.peak_memory_bytes * 1e-9, options.peak_memory_bytes > 0);
+  text.add("host", options.host, options.host != ReplayOptions{}.host);
+  text.add("measured-step", options.measured_step_us * 1e-6, options.measured_step_us > 0);
+}
+
+/// As on the command line of `replay` or `run`, what-ifs first.
+std::string command_options(const AdviceSubject& subject, const ReplayOptions& options) {
+  CommandText text;
+  for (const auto& [option, value] : options.what_ifs.values) text.add(option, value);
+  text.add("mode", to_string(options.mode.mode), options.mode.mode != Mode::as_traced);
+  if (subject.network) add_request(*subject.network, options.what_ifs, text);
+  add_trace(options, text);
+  return text.take();
 }
 
 /// A network is generated anew where it takes another place, size, order or type of 16 bits.
@@ -140,7 +171,7 @@ void try_one(const Start& start, Trial& trial) {
   for (const Candidate& c : trial.parts) {
     if (pytorch) row.how += (row.how.empty() ? "" : "; ") + c.how;
   }
-  row.options = command_options(options);
+  row.options = command_options(subject, options);
   try {
     row.result = predicted(start, options);
   } catch (const InputError& error) {
@@ -303,6 +334,7 @@ Trial at_best_batch(const std::vector<Trial>& singles, const Trial& together) {
 AdvisedRow base_row(const AdviceSubject& subject, Result result) {
   AdvisedRow row;
   row.name = subject.network ? "as generated" : "as traced";
+  row.options = command_options(subject, subject.options);
   row.is_base = true;
   row.speed_up = {result.step.time_us, 1, 1, 1};
   row.notes = warnings_of(result, {});

@@ -226,9 +226,21 @@ TEST(Advise, GeneratesANetworkAnewForOtherLayoutsAndBatches) {
   ASSERT_NE(twice, nullptr);
   EXPECT_EQ(twice->result.scenario.gpu, "h200_sxm");
   EXPECT_EQ(twice->result.scenario.batch, 64);
+  // With these options `run` predicts the row: what was said of the network is among them, but for
+  // what the row changes.
+  EXPECT_EQ(twice->options, "--batch 64 --gpu h200_sxm");
+  EXPECT_EQ(advice.base().options, "--gpu h200_sxm --batch 32");
   // Its kernels are off by what generated kernels are.
   EXPECT_LT(twice->speed_up.low, twice->speed_up.value);
   expect_nothing_dropped(advice);
+}
+
+TEST(Advise, RepeatsWhatWasSaidOfATrace) {
+  ReplayOptions o = gpu_bound;
+  o.traced_batch = 32;
+  o.host = "xeon_gold_6248";
+  const Advice advice = advice_on(o);
+  EXPECT_EQ(advice.base().options, "--traced-batch 32 --host xeon_gold_6248");
 }
 
 TEST(Advise, IsTheSameOnAnyNumberOfThreads) {
