@@ -116,28 +116,15 @@ std::optional<Observation> kernel_before_launch(const Evidence& e) {
 }
 
 std::optional<Observation> kernel_after_wait(const Evidence& e) {
-  const TracedRun& run = e.run;
-  const RuntimeCalls& calls = run.trace.calls;
-  double worst = 0;
-  std::uint32_t where = no_row;
-  std::uint32_t last = no_row;  // of the work launched so far, what ends last
-  const auto end_of = [&](std::uint32_t a) {
-    return run.trace.activities.begin[a] + run.trace.activities.duration[a];
-  };
-  for (const std::uint32_t call : run.links.calls_in_order) {
-    for (const std::uint32_t a : run.links.activities_of_call.of(call)) {
-      if (last == no_row || end_of(a) > end_of(last)) last = a;
-    }
-    if (calls.api[call] != ApiKind::device_synchronize || last == no_row) continue;
-    // Another thread may launch while this one waits: only what was launched before must be over.
-    const std::uint32_t launch = run.links.call_of_activity[last];
-    if (calls.begin[launch] >= calls.begin[call]) continue;
-    const double late = to_us(end_of(last) - calls.begin[call] - calls.duration[call]);
-    if (late <= worst) continue;
-    worst = late;
-    where = last;
+  for (const ClockOffset& offset : e.run.clock_offsets) {
+    const double us = -to_us(offset.behind);
+    if (us <= e.limits.clock_tolerance_us) continue;
+    return Observation{
+        clock_drift(e) ? Concern::note : Concern::doubt, us, e.limits.clock_tolerance_us,
+        fmt::format("all of GPU {}, whose times were moved by as much", offset.device)};
   }
-  return misplaced(e, worst, where);
+  const LateWork late = latest_work(e.run.trace, e.run.links);
+  return misplaced(e, to_us(late.late), late.activity);
 }
 
 std::optional<Observation> clock_drift(const Evidence& e) {

@@ -170,23 +170,39 @@ std::vector<std::uint32_t> nodes_of_calls(const Trace& trace) {
   return out;
 }
 
-void count_unmatched(const Trace& trace, Links& links) {
+/// A trace of the device alone has no launches at all. Else a little work may have been launched
+/// before the window opened; of more the correlation is broken.
+void count_orphans(const Trace& trace, Links& links) {
+  constexpr double usual_share = 0.01;  // of the device's time
   std::int64_t orphans = 0;
-  for (const std::uint32_t call : links.call_of_activity) orphans += call == no_row;
-  links.losses.add("activity_without_launch", Severity::info,
+  Duration orphaned{}, all{};
+  for (std::uint32_t row = 0; row < trace.activities.size(); ++row) {
+    const Duration duration = trace.activities.duration[row];
+    all += duration;
+    if (links.call_of_activity[row] != no_row) continue;
+    ++orphans;
+    orphaned += duration;
+  }
+  const bool broken = trace.calls.size() > 0 && to_us(orphaned) > usual_share * to_us(all);
+  links.losses.add("activity_without_launch", broken ? Severity::warning : Severity::info,
                    "device work whose launch is not in the trace (usually launched before the "
-                   "window opened); it occupies the GPU in the re-simulation and is left out of "
-                   "predictions",
+                   "window opened): it runs when it was traced, whatever the host does",
                    orphans);
+}
+
+void count_unmatched(const Trace& trace, Links& links) {
+  count_orphans(trace, links);
   std::int64_t idle_launches = 0;
   for (const std::uint32_t call : links.calls_in_order) {
     const bool launches = trace.calls.api[call] == ApiKind::launch_kernel ||
                           trace.calls.api[call] == ApiKind::launch_graph;
     idle_launches += launches && links.activities_of_call.of(call).empty();
   }
-  links.losses.add("launch_without_kernel", Severity::warning,
-                   "kernel launches for which the trace holds no kernel; kept as host time only",
-                   idle_launches);
+  links.losses.add(
+      "launch_without_kernel", Severity::warning,
+      "kernel launches of which no kernel of the trace states the correlation; kept as "
+      "host time only",
+      idle_launches);
 }
 
 }  // namespace

@@ -326,6 +326,22 @@ TEST(LinkTrace, CountsOverlapsOnAStream) {
   EXPECT_EQ(link_trace(m.trace).losses.count("overlapping_on_stream"), 1);
 }
 
+// 1 of 201 us was launched before the window opened; 100 of 300 us tell of broken correlations. A
+// trace of the device alone has no launches.
+TEST(LinkTrace, WarnsOfMoreWorkWithoutALaunchThanAWindowCutsOff) {
+  const auto losses = [](double us, bool launched) {
+    TraceMaker m;
+    if (launched) m.launch(0, 5, 1);
+    m.kernel(7, 200, launched ? 1 : -1);
+    m.kernel(300, us, -1);
+    return link_trace(m.trace).losses;
+  };
+  EXPECT_EQ(losses(1, true).count("activity_without_launch"), 1);
+  EXPECT_FALSE(losses(1, true).any(Severity::warning));
+  EXPECT_TRUE(losses(100, true).any(Severity::warning));
+  EXPECT_FALSE(losses(100, false).any(Severity::warning));
+}
+
 TEST(LinkTrace, GivesSharedCorrelationsToTheLaterLaunchBeforeTheKernel) {
   TraceMaker m;
   m.launch(0, 5, 1);

@@ -1,4 +1,4 @@
-// Clocks of devices that are behind the host's. Times in microseconds.
+// Clocks of devices that are behind the host's, or ahead of it. Times in microseconds.
 #include "sim/trace/device_clock.h"
 
 #include <gtest/gtest.h>
@@ -40,6 +40,33 @@ TEST(DeviceClock, StaysWhereNothingBeginsBeforeItsLaunch) {
   EXPECT_TRUE(offsets.empty());
   EXPECT_EQ(m.trace.activities.begin[1], TimePoint{from_us(1024.5)});
   EXPECT_TRUE(links.losses.all().empty());
+}
+
+// The host waits for the last kernel until 1113, which ends at 1611.5. The first one begins 504
+// behind its launch, where an idle device takes 5.
+TEST(DeviceClock, ThatIsAheadIsMovedToWhereLaunchesBeginAtOnce) {
+  TraceMaker m = loop_of_clock(-500);
+  m.call("cudaDeviceSynchronize", 1105, 8);
+  std::vector<ClockOffset> offsets;
+  const Links links = link_on_one_clock(m.trace, offsets);
+  ASSERT_EQ(offsets.size(), 1U);
+  EXPECT_EQ(offsets[0].behind, from_us(-499));
+  EXPECT_EQ(m.trace.activities.begin[0], TimePoint{from_us(1005)});
+  EXPECT_EQ(links.losses.count("device_clock_ahead"), 1);
+  EXPECT_EQ(links.losses.count("device_clock_behind"), 0);
+}
+
+// One kernel that ends late says nothing of a clock by which the others begin at once.
+TEST(DeviceClock, IsNotAheadWhereOtherWorkCouldNotBeEarlier) {
+  TraceMaker m = loop_of_clock(0);
+  m.trace.activities.begin[5] += from_us(500);
+  m.call("cudaDeviceSynchronize", 1105, 8);
+  std::vector<ClockOffset> offsets;
+  const Links links = link_on_one_clock(m.trace, offsets);
+  EXPECT_TRUE(offsets.empty());
+  const LateWork late = latest_work(m.trace, links);
+  EXPECT_EQ(late.activity, 5U);
+  EXPECT_EQ(late.late, from_us(1606.5 + 5 - 1113));
 }
 
 TEST(DeviceClock, IsNotJudgedByOneWrongTime) {
