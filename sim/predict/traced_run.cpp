@@ -1,5 +1,7 @@
 #include "sim/predict/traced_run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -195,6 +197,23 @@ TracedRun analyse(Trace trace, const ReplayOptions& options) {
   return analyse(std::move(trace), options, load_configs(options));
 }
 
+namespace {
+
+/// What-ifs of the batch rewrite the dimensions that it divides: one that somebody states and the
+/// shapes contradict changes others than those of the items.
+void check_stated_batch(std::int64_t items, TracedRun& a) {
+  a.trace.stated_batch.reset();
+  const auto told = batch_size(a.trace, a.links).items;
+  a.losses.add("traced_batch_contradicts", Severity::warning,
+               fmt::format("the batch that was stated, {}, is not the {} that the first layer of "
+                           "the trace takes: another batch changes dimensions that are no items",
+                           items, told.value_or(0)),
+               told && *told != items ? 1 : 0);
+  a.trace.stated_batch = items;
+}
+
+}  // namespace
+
 TracedRun measure(Trace trace, const ReplayOptions& options, Configs configs) {
   TracedRun a;
   a.trace = std::move(trace);
@@ -212,6 +231,7 @@ TracedRun measure(Trace trace, const ReplayOptions& options, Configs configs) {
                "steps of another batch than most steps have, which were left out (--step NAME "
                "chooses one)",
                keep_steps_of_one_batch(a.trace, a.links));
+  if (options.traced_batch > 0) check_stated_batch(options.traced_batch, a);
   const BatchSize batch = batch_size(a.trace, a.links);
   a.losses.add(
       "batch_behind_graph", Severity::warning,

@@ -191,6 +191,20 @@ TEST(Replay, RemovesTheProfilersCostByTheHostModel) {
   EXPECT_NEAR(r.step.time_us, 90 * host.gap_scale_aligned + 2 * host.launch_call_us, 1e-5);
 }
 
+TEST(Replay, WarnsOfAStatedBatchThatShapesContradict) {
+  const auto contradicts = [](std::int64_t items) {
+    ReplayOptions o;
+    o.configs = source_path("configs");
+    o.trace_path = source_path(
+        "validation/captures/h200_2026-11-20_fit/traces/lenet5-infer-fp32-eager-b1024.json.zst");
+    o.traced_batch = items;
+    return replay(o).prediction.result.losses.count("traced_batch_contradicts");
+  };
+  EXPECT_EQ(contradicts(512), 1);
+  EXPECT_EQ(contradicts(1024), 0);
+  EXPECT_EQ(contradicts(0), 0);
+}
+
 TEST(Replay, CountsSamplesAsStepsWhereTheBatchIsUnknown) {
   TraceMaker m = two_steps();
   for (OperandsId& operands : m.trace.ops.operands) operands = {};
