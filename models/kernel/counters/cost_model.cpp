@@ -123,7 +123,10 @@ KernelCost at_time(const GpuArch& gpu, const GeneralCosts& general, const Timele
   cost.smsp_issue_cycles =
       std::min(cost.smsp_issue_cycles, t.most_issue * cost.smsp_elapsed_cycles);
   const double achieved = t.matrix ? general.occupancy_share_matrix : general.occupancy_share;
-  cost.warp_active_cycles = cost.smsp_active_cycles / gpu.smsp_per_sm * t.warps * achieved;
+  // No warp of a grid is resident for longer than its kernel runs: where few SMs hold one block
+  // more than others, not all hold as many as those.
+  cost.warp_active_cycles = std::min(cost.smsp_active_cycles / gpu.smsp_per_sm * t.warps * achieved,
+                                     t.all_warps * cycles);
   clamp_traffic(gpu, cost);
   return cost;
 }
@@ -157,6 +160,8 @@ TimelessCost timeless_cost(const CostInput& in) {
   if (t.lasting) t.rates.tensor *= general.tensor_lasting * tile_share(general, in.launch.traits);
   t.share = resident_share(in);
   t.warps = resident_warps(in);
+  t.all_warps =
+      static_cast<double>(blocks_of(in.launch.geometry)) * warps_per_block(in.launch.geometry);
   t.matrix = is_matrix(in);
   const bool simt = t.matrix && in.launch.traits.engine == Engine::simt;
   t.most_issue = simt ? general.most_issue_simt : general.most_issue;

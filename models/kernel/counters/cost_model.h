@@ -56,8 +56,9 @@ struct ActiveRates {
 /// The part of a launch's cost that does not depend on how long it runs.
 struct TimelessCost {
   KernelCost work;
-  double share = -1;  // of SMSP cycles with a warp resident while it runs; negative: empty
-  int warps = 0;      // on an SM that holds any
+  double share = -1;     // of SMSP cycles with a warp resident while it runs; negative: empty
+  int warps = 0;         // on an SM that holds any
+  double all_warps = 0;  // of the grid
   bool matrix = false;
   double most_issue = 1;         // of its issue slots, however short its time
   bool issue_by_rate = false;    // its instructions are not counted

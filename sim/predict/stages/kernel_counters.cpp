@@ -134,6 +134,11 @@ std::vector<WorkCounters> kernel_counters(const Trace& trace, const TraceLaunche
                "of that "
                "size and type, for traces hold no addresses (errors: models/memory/README.md)",
                static_cast<std::int64_t>(cost.size()));
+  } else {
+    losses.add("caches_are_cold", Severity::info,
+               "kernels whose traffic is that of caches which were emptied before (--cache cold), "
+               "as Nsight Compute does: no step runs so",
+               static_cast<std::int64_t>(cost.size()));
   }
   add_estimate_losses(cost, losses);
   LawBounds bounds(gpu, time, cache);

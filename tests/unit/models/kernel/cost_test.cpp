@@ -75,6 +75,16 @@ const Case product_case{"nvjet_sm90_hsh_256x128_64x4_1x2_h_bz_coopA_TNT",
                         384,
                         200};
 
+// 134 blocks of 4 warps on 132 SMs: two of them hold 8 warps, the others 4. All 536 warps for as
+// long as the kernel runs, at the GPU's 1980 MHz, are the most.
+TEST(KernelCost, HoldsNoMoreWarpsThanItsGridHas) {
+  Case few = add;
+  few.grid = {134, 1, 1};
+  const KernelCost cost = cost_of(few);
+  EXPECT_LE(cost.warp_active_cycles, 134 * 4 * few.us * 1980);
+  EXPECT_GT(cost.warp_active_cycles, 0.5 * 134 * 4 * few.us * 1980);
+}
+
 TEST(KernelCost, ElementwiseCountsAreExact) {
   const KernelCost c = cost_of(add);
   // 32768 warps of 34 instructions; two operands read, the result mostly written back.
