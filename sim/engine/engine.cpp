@@ -327,7 +327,10 @@ void Simulation::start_head(std::uint32_t s, TimePoint now) {
   const PoolTime time = pool_time(w, start);
   out_.work_begin[w] = time.begin;
   out_.work_end[w] = time.end;
-  if (work.meeting != no_index) return meet(w, now);
+  if (work.meeting != no_index) {
+    out_.work_end[w] = never;  // unless it is the last to come
+    return meet(w, now);
+  }
   // A negative gap may reach back before `now`; the calendar itself never does.
   push(std::max(now, out_.work_end[w]), EventKind::work_end, w);
 }
@@ -359,20 +362,23 @@ void Simulation::meet(std::uint32_t w, TimePoint now) {
   }
 }
 
-/// When work runs beside what runs on other streams. What moves data over a link holds its places
-/// and takes its time whoever else computes.
+/// When work runs beside what runs on other streams. What moves data over a link holds its places,
+/// also while it waits for other ranks, and takes its time whoever else computes.
 PoolTime Simulation::pool_time(std::uint32_t w, TimePoint start) {
   const DeviceWork& work = plan_.works[w];
   if (work.pool_share <= 0 || work.engine == DeviceEngine::collective) {
     return {start, start + work.duration};
   }
+  constexpr int outlasted = 8;  // times, by what waits for another rank until nobody knows when
   const std::uint16_t rank = streams_[work.stream].rank;
   others_.clear();
   for (const StreamState& stream : streams_) {
     if (!stream.busy || stream.running == w || stream.rank != rank) continue;
     const DeviceWork& other = plan_.works[stream.running];
     if (other.pool_share <= 0 || out_.work_end[stream.running] <= start) continue;
-    others_.push_back({out_.work_end[stream.running], other.pool_share});
+    const bool waits = out_.work_end[stream.running] == never;
+    const TimePoint end = waits ? start + outlasted * work.duration : out_.work_end[stream.running];
+    others_.push_back({end, other.pool_share});
   }
   return time_in_pool(start, work.duration, work.pool_share, others_);
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 
@@ -16,7 +17,7 @@ namespace tandem {
 
 namespace {
 
-constexpr std::size_t copies = 6;
+constexpr std::size_t least_copies = 6, most_copies = 24;
 
 /// Where the parts of a rank begin in the joint plan.
 struct Offsets {
@@ -103,7 +104,8 @@ void check_same(const RankStep& a, const RankStep& b, const std::string& group,
 }
 
 /// Numbers the meetings of every copy of the steps.
-void meet(std::span<const RankStep> ranks, const std::vector<Offsets>& offsets, Plan& joint) {
+void meet(std::span<const RankStep> ranks, const std::vector<Offsets>& offsets, std::size_t copies,
+          Plan& joint) {
   std::vector<std::map<std::string, std::vector<std::uint32_t>>> groups;
   for (const RankStep& rank : ranks) groups.push_back(groups_of(rank));
   std::map<std::string, std::vector<std::size_t>> members;
@@ -169,9 +171,28 @@ void add_skew(const Plan& joint, const Timeline& timeline, RanksSummary& out) {
   }
 }
 
-}  // namespace
+/// How long the collectives of a rank last in one copy of its step.
+Duration collectives_of(const Plan& step, const Timeline& all, std::size_t copy) {
+  Duration sum{};
+  for (std::size_t w = 0; w < step.works.size(); ++w) {
+    if (step.works[w].engine != DeviceEngine::collective) continue;
+    const std::size_t at = copy * step.works.size() + w;
+    sum += all.work_end[at] - all.work_begin[at];
+  }
+  return sum;
+}
 
-RanksTogether simulate_ranks(std::span<const RankStep> ranks, const HostModel& host) {
+/// Whether the rank waited as long in the last copy as in the one before: who is ahead of others
+/// gets further ahead, step by step, as far as its host may.
+bool settled(const Plan& step, const Timeline& all, std::size_t copies) {
+  constexpr double close = 1e-3;
+  const double last = to_us(collectives_of(step, all, copies - 1));
+  return std::abs(last - to_us(collectives_of(step, all, copies - 2))) <= close * last;
+}
+
+/// `steady`: whether all ranks have settled.
+RanksTogether simulate_copies(std::span<const RankStep> ranks, const HostModel& host,
+                              std::size_t copies, bool& steady) {
   Plan joint;
   std::vector<Offsets> offsets;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
@@ -180,7 +201,7 @@ RanksTogether simulate_ranks(std::span<const RankStep> ranks, const HostModel& h
     append(repeat(ranks[r].plan, copies, host), static_cast<std::uint16_t>(r), ranks[r].path,
            joint);
   }
-  meet(ranks, offsets, joint);
+  meet(ranks, offsets, copies, joint);
   check_plan(joint);  // what is left for simulate() to find is the order in which ranks meet
   Timeline timeline;
   try {
@@ -197,6 +218,7 @@ RanksTogether simulate_ranks(std::span<const RankStep> ranks, const HostModel& h
     const std::size_t items = step.items.size();
     const std::size_t works = step.works.size();
     const Timeline all = part_of(timeline, offsets[r], copies * items, copies * works);
+    steady = steady && settled(step, all, copies);
     const Offsets last{static_cast<std::uint32_t>((copies - 1) * items),
                        static_cast<std::uint32_t>((copies - 1) * works)};
     RankShare share;
@@ -214,6 +236,16 @@ RanksTogether simulate_ranks(std::span<const RankStep> ranks, const HostModel& h
     out.runs.push_back({step, part_of(all, last, items, works)});
   }
   return out;
+}
+
+}  // namespace
+
+RanksTogether simulate_ranks(std::span<const RankStep> ranks, const HostModel& host) {
+  for (std::size_t copies = least_copies;; copies *= 2) {
+    bool steady = true;
+    RanksTogether out = simulate_copies(ranks, host, copies, steady);
+    if (steady || 2 * copies > most_copies) return out;
+  }
 }
 
 }  // namespace tandem

@@ -34,6 +34,25 @@ TEST(EngineMeeting, DataMovesWhenTheLastRankIsThere) {
   EXPECT_EQ(t.work_begin[2], at_us(64));  // behind it, after the stream's gap of 1
 }
 
+// Half of rank 0's places are held from 3 until rank 1 comes at 503, so that a kernel of 100 which
+// would fill the device takes 200.
+TEST(EngineMeeting, WhoWaitsForOtherRanksHoldsItsPlaces) {
+  PlanBuilder b(2, 3);
+  b.plan.threads[1].rank = 1;
+  b.plan.stream_rank = {0, 1, 0};
+  b.launch(0, 1, {.us = 10, .stream = 0, .engine = DeviceEngine::collective}, 0);
+  b.launch(500, 1, {.us = 10, .stream = 1, .engine = DeviceEngine::collective}, 1);
+  b.launch(0, 1, {.us = 100, .stream = 2}, 0);
+  b.plan.meetings.push_back({2});
+  b.plan.works[0].meeting = b.plan.works[1].meeting = 0;
+  b.plan.works[0].pool_share = 0.5F;
+  b.plan.works[2].pool_share = 1.0F;
+  const Timeline t = simulate(b.plan);
+  EXPECT_EQ(t.work_begin[2], at_us(4));
+  EXPECT_EQ(t.work_end[2], at_us(204));
+  EXPECT_EQ(t.work_end[0], at_us(513));
+}
+
 TEST(EngineMeeting, AThreadWaitsForTheWorkOfItsOwnRank) {
   PlanBuilder b = two_ranks();
   b.launch(0, 1, {.us = 10, .stream = 0}, 0);   // [3, 13]

@@ -6,6 +6,7 @@
 #include "sim/predict/ranks/moving.h"
 #include "sim/predict/ranks/replay_ranks.h"
 #include "sim/predict/traced_run.h"
+#include "sim/trace/import.h"
 #include "tests/source_dir/source_dir.h"
 #include "tests/unit/plan_for_tests.h"
 #include "tests/unit/trace_for_tests.h"
@@ -96,6 +97,22 @@ TEST(Ranks, TheSlowerRankSetsThePace) {
   EXPECT_NEAR(out.summary.ranks[0].exposed_us, 40, 1e-6);  // nothing computes
   EXPECT_NEAR(out.summary.skew_worst_us, 30, 1e-6);
   EXPECT_NEAR(out.summary.ranks[0].time_us, out.summary.ranks[1].time_us, 1e-6);
+}
+
+// Rank 0 gets ahead of rank 1 for eight steps before it waits as long in each; its step, for which
+// collectives last as long as then, takes as long as both of them together.
+TEST(Ranks, TheStepOfARankTakesAsLongAsAllTogether) {
+  const std::string stem = source_path(
+      "validation/captures/h200_2026-11-27_compiled_ranks_holdout/traces/"
+      "vit_b_16-train-bf16-compile-b32-w2.rank");
+  ReplayOptions o;
+  o.configs = source_path("configs");
+  std::vector<Trace> traces;
+  for (const char* rank : {"0", "1"}) traces.push_back(import_trace(stem + rank + ".json.zst"));
+  const RanksReplay out = replay_ranks(std::move(traces), o);
+  const Result& result = out.replays.front().prediction.result;
+  ASSERT_TRUE(result.ranks.has_value());
+  EXPECT_NEAR(result.step.time_us, result.ranks->time_us, 5e-3 * result.ranks->time_us);
 }
 
 TEST(Ranks, OtherCollectivesAreAnError) {
