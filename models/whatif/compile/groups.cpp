@@ -60,7 +60,6 @@ struct Planner {
   const GraphCuts& cuts;
   FusionPlan out;
   std::vector<std::uint32_t> level;     // per operation
-  TensorReaders readers;                // per tensor: operations
   std::vector<std::uint32_t> leader;    // union-find over operations
   std::vector<bool> reads_many;         // per operation: computed in its kernel of many tensors
   std::vector<std::int64_t> held;       // per operation: elements of its kernel's rows, 0: none
@@ -94,6 +93,7 @@ struct Planner {
   }
 
   void find_readers() {
+    TensorReaders& readers = out.readers;
     readers.assign(flow.tensors.size(), {});
     for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
       if (out.roles[i] == FuseRole::vanishes) continue;
@@ -138,7 +138,7 @@ struct Planner {
   /// backward to its own gradient: who mixes them with others needs all of them later.
   bool attends(std::uint32_t op) const {
     for (const std::uint32_t t : flow.outputs_of(flow.ops[op])) {
-      for (const std::uint32_t r : readers[out.same_as[t]]) {
+      for (const std::uint32_t r : out.readers[out.same_as[t]]) {
         const FlowOp& reader = flow.ops[r];
         const bool hands_on = reader.kind == OpKind::cast || reader.kind == OpKind::dropout ||
                               out.roles[r] == FuseRole::library;
@@ -161,7 +161,7 @@ struct Planner {
     if (cuts.graph_of[producer] != cuts.graph_of[consumer]) return;
     // Statistics need all of their operand first.
     if (out.roles[consumer] == FuseRole::channel_norm && use.argument == 0) return;
-    if (level[producer] != level[consumer] && readers[t].size() > 1) return;
+    if (level[producer] != level[consumer] && out.readers[t].size() > 1) return;
     if (spreads_rows(producer, consumer)) return;
     // What reads more than four tensors is stored where its reader looks at other places than its
     // own (realize_reads_threshold): a norm before an image is padded, one that is interpolated
@@ -357,7 +357,7 @@ FusionPlan plan_fusion(const Step& step, const Dataflow& flow, const GraphCuts& 
     attends_rows[i] =
         plan.out.roles[i] == FuseRole::row && is_row_softmax(step, flow.ops[i]) && plan.attends(i);
   }
-  GroupOperands{flow, cuts, plan.out, plan.readers, plan.group_of, attends_rows, {}}.find_all();
+  GroupOperands{flow, cuts, plan.out, plan.out.readers, plan.group_of, attends_rows, {}}.find_all();
   return std::move(plan.out);
 }
 

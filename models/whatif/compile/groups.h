@@ -20,9 +20,13 @@ struct FusionGroup {
   FlowPhase phase = FlowPhase::forward;
 };
 
+/// Who reads each tensor: operations, ascending.
+using TensorReaders = std::vector<std::vector<std::uint32_t>>;
+
 struct FusionPlan {
   std::vector<FuseRole> roles;              // per operation
   std::vector<std::uint32_t> same_as;       // per tensor: the one that holds its values
+  TensorReaders readers;                    // of those that hold values; what vanishes reads none
   std::vector<FusionGroup> groups;          // of all roles but outside, library and vanishes
   std::vector<WrittenAttention> attention;  // that a fused kernel takes the place of
   std::vector<bool> host_lists;             // per host operation (host_lists.h); XLA has none

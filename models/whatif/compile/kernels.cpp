@@ -139,19 +139,13 @@ class KernelWriter {
     constexpr std::size_t most_results = 4;
     for (const std::uint32_t t : view_.inputs(op)) {
       std::size_t before = 0, after = 0;
-      for (std::uint32_t i = 0; i < c_.flow.ops.size(); ++i) {
-        if (c_.plan.roles[i] != FuseRole::gathered || !reads(i, t)) continue;
-        ++(i < op ? before : after);
+      for (const std::uint32_t i : c_.plan.readers[t]) {
+        if (c_.plan.roles[i] == FuseRole::gathered) ++(i < op ? before : after);
       }
       if (before % most_results != 0) continue;
       add(GeneratedKind::pointwise, {t},
           std::vector<std::uint32_t>(std::min(after, most_results), t));
     }
-  }
-
-  bool reads(std::uint32_t op, std::uint32_t tensor) const {
-    const auto inputs = view_.inputs(op);
-    return std::find(inputs.begin(), inputs.end(), tensor) != inputs.end();
   }
 
  protected:

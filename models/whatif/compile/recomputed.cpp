@@ -29,10 +29,10 @@ class Recomputed {
       if (!repeatable(op, roles_[i])) continue;
       const Tensors loaded = loads_of(op, again, loads);
       const auto inputs = flow_.inputs_of(op);
-      const bool too_many =
-          interpolates_images(op) || std::any_of(inputs.begin(), inputs.end(), [&](const auto& use) {
-            return many[same_as_[use.tensor]];
-          });
+      const bool too_many = interpolates_images(op) ||
+                            std::any_of(inputs.begin(), inputs.end(), [&](const auto& use) {
+                              return many[same_as_[use.tensor]];
+                            });
       for (const std::uint32_t t : flow_.outputs_of(op)) {
         const bool fits = read_once(t) || (loaded.size() <= most_reads_again && !too_many);
         if (flow_.tensors[t].elements <= 1) continue;  // counters, which are updated in place

@@ -10,9 +10,6 @@
 
 namespace tandem {
 
-/// Who reads each tensor: operations, ascending.
-using TensorReaders = std::vector<std::vector<std::uint32_t>>;
-
 /// Whether the operation is computed element by element from its operands alone: neither random
 /// numbers nor rows that it adds to.
 bool repeatable(const FlowOp& op, FuseRole role);
