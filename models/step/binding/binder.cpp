@@ -289,7 +289,8 @@ std::uint32_t Binder::find_backward(const FlowOp& op, const OpRow& row, const Te
   if (input || contains(row.arguments.saved_outputs, argument)) {
     return node_.saved(list, op, input);
   }
-  if (node_.gradient() != no_row && !accumulates(flow_, op)) {
+  // What is put side by side are gradients of parts, none of which its node was given first.
+  if (node_.gradient() != no_row && !accumulates(flow_, op) && !concatenates(op)) {
     std::uint32_t t = node_.factor(op, distinct_elements(shape), shape.type, further);
     // Gradients of rows are added to a table of zeros.
     if (further && op.kind == OpKind::scatter) t = latest(list, op, further);

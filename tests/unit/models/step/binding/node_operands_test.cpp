@@ -49,6 +49,31 @@ TEST(NodeOperands, TheGradientOfAProductIsMultipliedByEachFactor) {
   EXPECT_EQ(factors, (std::set<std::uint32_t>{0, 1}));
 }
 
+// A tensor is split in two halves, which go through a sine each: the node of the split puts the
+// halves' gradients side by side. Nothing that was kept forward is as large but the sines.
+TEST(NodeOperands, WhatIsPutSideBySideAreGradients) {
+  FlowMaker m;
+  m.sequence = 2;
+  m.op("aten::tanh", "[[8,16]]", R"(["float"])");
+  m.sequence = 3;
+  m.op("aten::tanh", "[[8,16]]", R"(["float"])");
+  m.thread = 1;
+  for (const std::int64_t sequence : {3, 2}) {
+    m.sequence = sequence;
+    m.op(node + "TanhBackward0>TanhBackward0>aten::tanh_backward", "[[8,16],[8,16]]", float2);
+  }
+  m.sequence = 1;
+  m.op(node + "SplitBackward0>SplitBackward0>aten::cat", "[[[8,16],[8,16]],[]]",
+       R"(["TensorList","Scalar"])");
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 5U);
+  std::set<std::uint32_t> joined;
+  for (const FlowUse& use : flow.inputs_of(flow.ops[4])) {
+    joined.insert(flow.tensors[use.tensor].producer);
+  }
+  EXPECT_EQ(joined, (std::set<std::uint32_t>{2, 3}));
+}
+
 // A layer in 16 bits is scaled in FP32: of its two products with the gradient, one by the scale and
 // one by the layer's result, the second is summed up, so that the first is converted back.
 TEST(NodeOperands, WhatNobodyHasReadYetIsConverted) {
