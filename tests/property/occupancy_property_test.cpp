@@ -14,6 +14,8 @@ constexpr int launches = 4000;  // per GPU and property
 
 class OccupancyProperty : public testing::Test {
  protected:
+  void SetUp() override { ASSERT_GE(catalogue_.gpus.size(), 10U); }
+
   // Uniform numbers that are the same with every standard library.
   std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(random_() % n); }
 

@@ -24,6 +24,7 @@ TEST(WhatifBatchProperty, TheSameBatchChangesNothing) {
   for (const std::int64_t batch : {2, 3, 7, 64, 1000}) {
     const BatchTraceMaker base(batch);
     const Trace out = at(base, batch, batch);
+    ASSERT_GT(out.activities.size(), 0U);
     for (std::uint32_t a = 0; a < out.activities.size(); ++a) {
       EXPECT_NEAR(to_us(out.activities.duration[a]), to_us(base.trace.activities.duration[a]),
                   2e-6);
@@ -48,6 +49,7 @@ TEST(WhatifBatchProperty, EveryActivityKeepsAPositiveDurationAndALegalGrid) {
   for (const std::int64_t batch : {1, 5, 63, 65, 1023, 65537, 1 << 20}) {
     const Trace out = at(base, 64, batch);
     ASSERT_EQ(out.activities.size(), base.trace.activities.size());
+    ASSERT_GT(out.activities.size(), 0U);
     for (std::uint32_t a = 0; a < out.activities.size(); ++a) {
       EXPECT_GT(out.activities.duration[a].count(), 0);
       const auto grid = out.geometries[out.activities.geometry[a].index()].grid;
@@ -63,6 +65,8 @@ TEST(WhatifBatchProperty, ThereAndBackRestoresTheShapes) {
   const Trace there = at(base, 64, 96);
   LossList losses;
   const Trace back = with_batch({there, base.links, base.kernels, 96}, options_for(64), losses);
+  ASSERT_EQ(back.ops.size(), base.trace.ops.size());
+  ASSERT_GT(back.ops.size(), 0U);
   for (std::uint32_t i = 0; i < back.ops.size(); ++i) {
     EXPECT_EQ(operands_of(back, i), operands_of(base.trace, i));
   }
@@ -71,6 +75,8 @@ TEST(WhatifBatchProperty, ThereAndBackRestoresTheShapes) {
 TEST(WhatifBatchProperty, HostTimesStay) {
   const BatchTraceMaker base(64);
   const Trace out = at(base, 64, 512);
+  ASSERT_EQ(out.calls.size(), base.trace.calls.size());
+  ASSERT_GT(out.calls.size(), 0U);
   for (std::uint32_t i = 0; i < out.calls.size(); ++i) {
     EXPECT_EQ(out.calls.begin[i], base.trace.calls.begin[i]);
     EXPECT_EQ(out.calls.duration[i], base.trace.calls.duration[i]);

@@ -34,10 +34,12 @@ TEST(CacheChase, KneesOfTheRecordedCurves) {
       chase_cycles(gpu, curve_steps(curves.at("l1")), curve_steps(curves.at("l2_one_sm")));
   const std::map<std::string, double> tolerance{
       {"l1", 0.03}, {"l2_one_sm", 0.05}, {"l2_all_sms", 0.1}};
+  ASSERT_EQ(curves.size(), tolerance.size());
   for (const auto& [level, curve] : curves) {
     const auto measured = curve_steps(curve);
     const auto model = curve_steps(simulate_curve(gpu, kit_chase(gpu, level), cycles, curve));
     ASSERT_EQ(model.size(), measured.size()) << level;
+    ASSERT_FALSE(measured.empty()) << level;
     for (std::size_t i = 0; i < model.size(); ++i) {
       const double off = model[i].knee_bytes / measured[i].knee_bytes - 1;
       std::printf("%s: knee %.2f MiB measured, %+.1f %%\n", level.c_str(),

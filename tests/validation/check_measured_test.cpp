@@ -277,9 +277,9 @@ TEST(CheckMeasured, IsDeterministicAndFast) {
 }
 
 TEST(CheckMeasured, PublicTraces) {
-  const char* const data = std::getenv("TANDEM_DATA");
+  const char* const data = std::getenv("TANDEM_DATA_DIR");
   if (data == nullptr || !std::filesystem::is_directory(std::string(data) + "/public")) {
-    GTEST_SKIP() << "TANDEM_DATA does not name a folder with public/";
+    GTEST_SKIP() << "TANDEM_DATA_DIR does not name a folder with public/";
   }
   std::size_t cases = 0;
   for (const auto& entry :

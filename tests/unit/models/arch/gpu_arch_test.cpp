@@ -53,7 +53,9 @@ TEST(GpuCatalogue, HasTheExpectedGpusInOrder) {
 }
 
 TEST(GpuCatalogue, EveryValueHasAnOrigin) {
-  for (const GpuArch& gpu : load_catalogue(folder).gpus) {
+  const GpuCatalogue catalogue = load_catalogue(folder);
+  ASSERT_GE(catalogue.gpus.size(), 10U);
+  for (const GpuArch& gpu : catalogue.gpus) {
     ASSERT_EQ(gpu.origins.size(), gpu_fields().size());
     for (const Provenance& origin : gpu.origins) {
       EXPECT_FALSE(origin.source.empty());
@@ -248,7 +250,9 @@ TEST(Override, Errors) {
 TEST(Writer, RoundTripsEveryGpu) {
   const std::filesystem::path dir = std::filesystem::path(testing::TempDir()) / "tandem_gpus";
   std::filesystem::create_directories(dir);
-  for (const GpuArch& gpu : load_catalogue(folder).gpus) {
+  const GpuCatalogue catalogue = load_catalogue(folder);
+  ASSERT_GE(catalogue.gpus.size(), 10U);
+  for (const GpuArch& gpu : catalogue.gpus) {
     const std::string path = (dir / (gpu.name + ".json")).string();
     std::ofstream(path) << to_json(gpu);
     EXPECT_EQ(to_json(load_gpu(path)), to_json(gpu));

@@ -152,6 +152,7 @@ TEST(PublishedFields, DifferencesNameWhatIsNewAndWhatIsMissing) {
 }
 
 TEST(PublishedFields, SchemaFilesAreThoseOfTheProgram) {
+  ASSERT_FALSE(published_schemas().empty());
   for (const PublishedSchema& schema : published_schemas()) {
     const std::string path =
         source_path("docs/schema/") + std::string(schema.name) + ".schema.json";

@@ -56,6 +56,7 @@ TEST(JsonSplitter, AcceptsABareArrayAndAByteOrderMark) {
 TEST(JsonSplitter, CountsNoBracketsInStrings) {
   const std::string event = R"({"name": "void f<int, {lambda()#1}>]}\\", "args": {"x": "\"}]"}})";
   const Split s = split("[" + event + "," + event + "]");
+  ASSERT_FALSE(s.batches.empty());
   for (const std::string& batch : s.batches) {
     EXPECT_TRUE(batch == "[" + event + "]" || batch == "[" + event + "," + event + "]") << batch;
   }
