@@ -143,7 +143,6 @@ Network Reader::read() {
   if (json_.contains("precision")) read_choice(json_["precision"], file_ / "precision", precisions);
   out_.name = text_or(json_, file_, "name");
   out_.source = text_or(json_, file_, "source");
-  out_.recorded_with = text_or(json_, file_, "recorded_with");
   out_.optimizer = text_or(json_, file_, "optimizer");
   read_symbols();
   const Network head = out_;

@@ -68,7 +68,6 @@ struct Network {
   Framework framework = Framework::pytorch;
   Task task = Task::train;
   std::string source;
-  std::string recorded_with;
   std::string optimizer;  // empty: none
   std::vector<Symbol> symbols;
   std::int64_t fixed_batch = 1;  // of a network without symbols

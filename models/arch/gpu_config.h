@@ -67,7 +67,6 @@ DeviceMatch match_device(const GpuCatalogue& catalogue, const DeviceProperties& 
 /// result. Errors: InputError for an unknown key, a wrong unit, type or range, or a GPU that cannot
 /// be (e.g. more TPCs than SMs).
 void apply_overrides(GpuArch& gpu, std::span<const std::string> overrides);
-void apply_override(GpuArch& gpu, const std::string& override_text);
 
 /// Errors: InputError for a rate, size or count that no chip has.
 void check_gpu_sizes(const GpuArch& gpu, const std::string& file);

@@ -56,8 +56,4 @@ void apply_overrides(GpuArch& gpu, std::span<const std::string> overrides) {
   gpu = std::move(changed);
 }
 
-void apply_override(GpuArch& gpu, const std::string& override_text) {
-  apply_overrides(gpu, {&override_text, 1});
-}
-
 }  // namespace tandem

@@ -146,10 +146,6 @@ bool is_product_with_bias(const OpRow& row) {
   return is_matrix_product(row) && row.arguments.at(ArgumentName::left) > 0;
 }
 
-bool is_product_without_bias(const OpRow& row) {
-  return is_matrix_product(row) && row.arguments.at(ArgumentName::left) == 0;
-}
-
 bool is_layer_product(const OpRow& row) {
   return row.kind == OpKind::matmul && row.arguments.has(ArgumentName::weight) &&
          !row.arguments.has(ArgumentName::left);

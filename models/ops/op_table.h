@@ -223,7 +223,6 @@ bool is_layer(const OpRow& row);
 bool is_matrix_product(const OpRow& row);
 /// ... with a bias or another matrix that is added to the product.
 bool is_product_with_bias(const OpRow& row);
-bool is_product_without_bias(const OpRow& row);
 /// A product with a layer's weight, which is stored transposed: [outputs, inputs].
 bool is_layer_product(const OpRow& row);
 

@@ -65,7 +65,6 @@ struct Stream {
 
 /// `distributedInfo`: which rank of which job the trace is.
 struct DistributedInfo {
-  std::string backend;
   int rank = 0;
   int world_size = 1;
 };

@@ -330,7 +330,6 @@ void Reader::check_names() const {
 Graph Reader::read() {
   const ModelProto model = parse();
   check_opsets(model);
-  graph_.producer = model.producer_name() + " " + model.producer_version();
   const GraphProto& proto = model.graph();
   graph_.name = std::filesystem::path(graph_.path).stem().string();
   std::unordered_set<std::string> stored_names;

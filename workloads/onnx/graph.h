@@ -62,7 +62,6 @@ struct GraphInput {
 struct Graph {
   std::string path;
   std::string name;
-  std::string producer;
   std::int64_t opset = 0;
   std::vector<GraphInput> inputs;  // without those that have a value in the file
   std::vector<StoredTensor> stored;

@@ -268,7 +268,6 @@ Network load_onnx(const std::string& path, const OnnxTask& task) {
   network.name = graph.name;
   network.task = task.task;
   network.source = "ONNX opset " + std::to_string(graph.opset);
-  network.recorded_with = graph.producer;
   if (task.task == Task::train) network.optimizer = task.optimizer;
   network.modules.emplace_back();
   onnx::Builder(graph, network).build(task);

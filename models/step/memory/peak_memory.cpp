@@ -395,7 +395,6 @@ std::optional<PeakMemory> live_memory(const Step& step, std::int64_t base_batch,
   PeakMemory out;
   out.parameters = parameters.elements;
   out.training = optimizer.present;
-  out.optimizer_states = optimizer.states;
   const ShardedParameters shards = sharded_parameters(step.trace, step.links);
   const double whole = parameters.trained_bytes - parameters.table_bytes;
   const double dense = whole * shards.width / shards.ranks;

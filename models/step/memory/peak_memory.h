@@ -42,7 +42,6 @@ struct KeptParts {
 struct PeakMemory {
   std::int64_t parameters = 0;  // elements, shared ones once
   bool training = false;
-  int optimizer_states = 0;           // values kept per parameter
   double kept_bytes = 0;              // parameters, states, library workspaces: there all along
   KeptParts kept;                     // of what
   double kept_item_bytes = 0;         // for each item: inputs, where it is known which they are

@@ -17,7 +17,6 @@ namespace tandem {
 struct OpTensors {
   std::vector<TensorShape> shapes;
   std::vector<std::uint8_t> arguments;  // parallel to shapes: position among the arguments
-  bool lists_without_shapes = false;    // a tensor list whose members the profiler did not record
   /// Tensor at argument `position`, or null. The first one if the argument is a list.
   const TensorShape* at(std::size_t position) const;
   void add(std::size_t position, const TensorShape& shape);

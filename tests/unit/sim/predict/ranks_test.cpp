@@ -30,7 +30,7 @@ TraceMaker rank_that_waits(double us, int rank) {
   c.group = "0";
   m.trace.collectives = {c};
   m.trace.activities.collective[0] = CollectiveId(std::size_t{0});
-  m.trace.distributed = {"nccl", rank, 2};
+  m.trace.distributed = {rank, 2};
   return m;
 }
 

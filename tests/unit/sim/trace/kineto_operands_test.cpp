@@ -32,7 +32,6 @@ TEST(Tensors, ListsAreFlattened) {
   ASSERT_EQ(t.shapes.size(), 2U);
   EXPECT_EQ(t.arguments[1], 0);
   const OpTensors unknown = parse_tensors("[[],[]]", R"(["TensorList","Scalar"])");
-  EXPECT_TRUE(unknown.lists_without_shapes);
   EXPECT_TRUE(unknown.shapes.empty());
 }
 
