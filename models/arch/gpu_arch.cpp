@@ -21,6 +21,17 @@ double peak_tflops(const GpuArch& gpu, double fma_per_clk, double clock_mhz) {
 
 }  // namespace
 
+MathType math_type(DataType type, MathType otherwise) {
+  switch (type) {
+    case DataType::fp16: return MathType::fp16;
+    case DataType::bf16: return MathType::bf16;
+    case DataType::tf32: return MathType::tf32;
+    case DataType::fp64: return MathType::fp64;
+    case DataType::int8: return MathType::int8;
+    default: return otherwise;
+  }
+}
+
 double tensor_fma_per_clk(const GpuArch& gpu, MathType type) {
   switch (type) {
     case MathType::fp16: return gpu.tensor_fp16_fma_per_clk;

@@ -10,6 +10,7 @@
 
 #include "sim/core/device.h"
 #include "sim/core/fields/provenance.h"
+#include "sim/core/tensors/tensor.h"
 
 namespace tandem {
 
@@ -133,6 +134,9 @@ inline std::int64_t max_shared_bytes(const GpuArch& gpu) {
 inline double fp32_fma_per_clk(const GpuArch& gpu) {
   return static_cast<double>(gpu.fp32_lanes) * gpu.smsp_per_sm;
 }
+/// What tensor cores compute elements of this type in; `otherwise` where they have no type of that
+/// name (FP32, or nobody knows).
+MathType math_type(DataType type, MathType otherwise = MathType::tf32);
 /// Dense tensor-core FMA per clock and SM; 0 where the type is not supported.
 double tensor_fma_per_clk(const GpuArch& gpu, MathType type);
 /// Dense tensor-core peak at `clock_mhz`, TFLOP/s (one FMA is two FLOP).

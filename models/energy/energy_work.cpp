@@ -25,23 +25,13 @@ int operand_bytes(const KernelLaunch& launch) {
   return bytes > 0 && launch.math != DataType::int64 ? bytes : 4;
 }
 
-MathType tensor_type(DataType math) {
-  switch (math) {
-    case DataType::bf16: return MathType::bf16;
-    case DataType::fp16: return MathType::fp16;
-    case DataType::fp64: return MathType::fp64;
-    case DataType::int8: return MathType::int8;
-    default: return MathType::tf32;
-  }
-}
-
 /// Peak of the unit that the kernel multiplies with, FLOP/s.
 double peak_flops(const KernelLaunch& launch, const GpuArch& gpu) {
   if (!uses_tensor_cores(launch.traits.engine)) {
     return fp32_peak_tflops(gpu, gpu.boost_clock_mhz) * tera;
   }
   const double clock = gpu.tensor_clock_mhz;
-  const double peak = tensor_peak_tflops(gpu, tensor_type(launch.math), clock);
+  const double peak = tensor_peak_tflops(gpu, math_type(launch.math), clock);
   // A trace of another GPU may name a type that this one has no tensor cores for.
   return (peak > 0 ? peak : tensor_peak_tflops(gpu, MathType::fp16, clock)) * tera;
 }

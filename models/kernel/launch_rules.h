@@ -47,6 +47,11 @@ inline std::int64_t blocks_sharing_result(std::int64_t values, std::int64_t bloc
                   ceil_div(values, most_values_per_thread));
 }
 
+/// Indices up to which the gradient of an embedding is one kernel, whose blocks look each of them
+/// up; beyond, they are sorted first (ATen/native/cuda/Embedding.cu,
+/// embedding_dense_backward_cuda).
+inline constexpr std::int64_t most_unsorted_indices = 3072;
+
 /// The longest row of a softmax that a warp takes (ATen/native/cuda/SoftMax.cu); a block takes
 /// longer ones.
 inline constexpr std::int64_t softmax_warp_columns = 1024;

@@ -25,10 +25,7 @@ double peak_tflops(const GpuArch& gpu, DataType type) {
   if (multiply_engine(gpu, type) == Engine::simt) {
     return fp32_peak_tflops(gpu, gpu.boost_clock_mhz);
   }
-  const MathType math = type == DataType::fp16   ? MathType::fp16
-                        : type == DataType::bf16 ? MathType::bf16
-                                                 : MathType::tf32;
-  return tensor_peak_tflops(gpu, math, gpu.boost_clock_mhz);
+  return tensor_peak_tflops(gpu, math_type(type), gpu.boost_clock_mhz);
 }
 
 /// A plain product: convolutions also multiply after Winograd's transforms, which spare most of it.

@@ -219,9 +219,8 @@ void lower_embedding_gradient(const Context& c, Kernels& out) {
   const TensorShape* gradient = c.tensor(0);
   const TensorShape* index = c.tensor(1);
   if (gradient == nullptr || index == nullptr || gradient->rank == 0) return;
-  constexpr std::int64_t few = 3072;  // indices up to which a block keeps a place for each
   const std::int64_t width = gradient->dims[gradient->rank - 1U];
-  if (index->elements() <= few) {
+  if (index->elements() <= most_unsorted_indices) {
     out.push_back(make(c, c.kernel(0), gradient->type, {ceil_div(width, 32)}, bytes_of(*gradient)));
     out.back().duration_us += c.kernel(0).step_us * static_cast<double>(index->elements());
     return;

@@ -39,11 +39,7 @@ double elementwise_instructions(const CostInput& in) {
 }
 
 double dense_tensor_rate(const GpuArch& gpu, DataType math) {
-  const MathType type = math == DataType::tf32   ? MathType::tf32
-                        : math == DataType::bf16 ? MathType::bf16
-                        : math == DataType::fp64 ? MathType::fp64
-                                                 : MathType::fp16;
-  return tensor_fma_per_clk(gpu, type) / gpu.smsp_per_sm;
+  return tensor_fma_per_clk(gpu, math_type(math, MathType::fp16)) / gpu.smsp_per_sm;
 }
 
 }  // namespace

@@ -308,11 +308,8 @@ double least_product_us(const KernelLaunch& launch, const GpuArch& gpu, DataType
   const MatrixProblem& p = launch.work.matrix;
   const double fma = static_cast<double>(p.batch) * static_cast<double>(p.m) *
                      static_cast<double>(p.n) * static_cast<double>(p.k);
-  const MathType math = type == DataType::fp16   ? MathType::fp16
-                        : type == DataType::bf16 ? MathType::bf16
-                                                 : MathType::tf32;
   const double tflops = multiply_engine(gpu, type) != Engine::simt
-                            ? tensor_peak_tflops(gpu, math, gpu.boost_clock_mhz)
+                            ? tensor_peak_tflops(gpu, math_type(type), gpu.boost_clock_mhz)
                             : fp32_peak_tflops(gpu, gpu.boost_clock_mhz);
   return 2 * fma / (tflops * 1e6);
 }

@@ -81,13 +81,9 @@ double formula_flops(const KernelClass& kernel, const OpContext& context) {
 double product_peak_tflops(const KernelLaunch& launch, const GpuArch& gpu) {
   const double clock = gpu.boost_clock_mhz;
   const DataType math = launch.math == DataType::unknown ? launch.traits.data : launch.math;
-  const MathType type = math == DataType::bf16   ? MathType::bf16
-                        : math == DataType::fp16 ? MathType::fp16
-                        : math == DataType::fp64 ? MathType::fp64
-                                                 : MathType::tf32;
   const bool pipes = launch.traits.engine == Engine::simt ||
                      (launch.traits.engine == Engine::none && math == DataType::fp32);
-  const double tensor = pipes ? 0 : tensor_peak_tflops(gpu, type, clock);
+  const double tensor = pipes ? 0 : tensor_peak_tflops(gpu, math_type(math), clock);
   return tensor > 0 ? tensor : fp32_peak_tflops(gpu, clock);
 }
 

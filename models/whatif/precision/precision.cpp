@@ -107,10 +107,8 @@ Precision parse_precision(std::string_view name) {
 
 void require_precision(const GpuArch& gpu, Precision precision) {
   if (precision == Precision::fp32) return;
-  const MathType math = precision == Precision::tf32           ? MathType::tf32
-                        : half_of(precision) == DataType::bf16 ? MathType::bf16
-                                                               : MathType::fp16;
-  if (tensor_fma_per_clk(gpu, math) > 0) return;
+  const DataType type = precision == Precision::tf32 ? DataType::tf32 : half_of(precision);
+  if (tensor_fma_per_clk(gpu, math_type(type)) > 0) return;
   throw InputError("command line", "--precision",
                    "\"" + std::string(to_string(precision)) + "\" on \"" + gpu.name +
                        "\", which has no tensor cores for it",

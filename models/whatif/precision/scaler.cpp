@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_set>
 
+#include "models/kernel/launch_rules.h"
 #include "models/kernel/time/rates.h"
 
 namespace tandem {
@@ -136,7 +137,7 @@ void add_gradient_scaler(const RetimeContext& c, const Dataflow& flow, const Add
   for (int i = 0; i < static_cast<int>(launches); ++i) {
     NewKernel k =
         tiny(LibraryUse::gradient_unscale, "aten::_amp_foreach_non_finite_check_and_unscale_");
-    k.geometry.grid[0] = 320;
+    k.geometry.grid[0] = multi_tensor_chunks;
     k.geometry.block[0] = 512;
     k.duration_us = streamed_us(c.gpu, {c.law.scalar_us, c.law.unscale_dram_share}, bytes);
     kernels.push_back(std::move(k));

@@ -1,13 +1,9 @@
 #include "models/kernel/time/laws/embedding_gradient.h"
 
+#include "models/kernel/launch_rules.h"
 #include "sim/core/fields/field.h"
 
 namespace tandem {
-namespace {
-
-constexpr double most_direct_tokens = 3072;
-
-}  // namespace
 
 std::vector<Field<EmbeddingGradient>> embedding_gradient_fields() {
   using G = EmbeddingGradient;
@@ -18,7 +14,7 @@ std::vector<Field<EmbeddingGradient>> embedding_gradient_fields() {
                 &G::sort_token_us)};
 }
 
-bool sorts_tokens(double tokens) { return tokens > most_direct_tokens; }
+bool sorts_tokens(double tokens) { return tokens > most_unsorted_indices; }
 
 double embedding_gradient_us(const EmbeddingGradient& gradient, double tokens) {
   return sorts_tokens(tokens) ? gradient.sort_us + tokens * gradient.sort_token_us
