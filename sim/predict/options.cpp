@@ -48,7 +48,7 @@ void check_asked(const WhatIfs& asked, Mode mode) {
 }
 
 std::string_view mode_text(Mode mode, const WhatIfs& what_ifs) {
-  return mode == Mode::as_traced && what_ifs.has("compile") ? jit_alias : to_string(mode);
+  return mode_text(mode, what_ifs.has("compile"));
 }
 
 std::string mode_texts(std::string_view separator) {

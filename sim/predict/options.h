@@ -47,9 +47,6 @@ ReplayOptions options_of_second(ReplayOptions options);
 /// "train" or "infer". Errors: InputError at `file` and `place`.
 Task parse_task(std::string_view text, std::string_view file, std::string_view place);
 
-/// What users may also write for a mode: the what-if "compile" in the traced mode.
-inline constexpr std::string_view jit_alias = "jit";
-
 /// The name that `text` stands for, as users may spell it (models/whatif/aliases.h).
 std::string canonical_mode(std::string_view text);
 

@@ -13,6 +13,12 @@ Result& Result::operator=(const Result&) = default;
 Result& Result::operator=(Result&&) noexcept = default;
 Result::~Result() = default;
 
+std::string_view mode_text(Mode mode, bool compiled) {
+  return mode == Mode::as_traced && compiled ? jit_alias : to_string(mode);
+}
+
+std::string_view ScenarioSummary::mode_name() const { return mode_text(mode, compiled); }
+
 std::optional<std::int64_t> ScenarioSummary::items() const {
   return batch ? std::optional(limits::product(*batch, passes)) : std::nullopt;
 }

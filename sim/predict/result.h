@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "models/runtime/graph_capture.h"
+#include "models/runtime/modes.h"
 #include "models/runtime/step_plan.h"
 #include "models/step/memory/peak_memory.h"
 #include "models/whatif/transform_report.h"
@@ -48,10 +49,16 @@ struct TraceSummary {
   std::string followed_step;        // the last of them
 };
 
+/// What users may also write for a mode: the what-if "compile" in the traced mode.
+inline constexpr std::string_view jit_alias = "jit";
+/// What set_mode reads as this mode, with that what-if or without.
+std::string_view mode_text(Mode mode, bool compiled);
+
 /// What was asked for.
 struct ScenarioSummary {
   std::string gpu;
-  std::string mode;
+  Mode mode = Mode::as_traced;
+  bool compiled = false;  // by the what-if
   std::optional<std::int64_t> batch;
   std::int64_t passes = 1;
   std::string precision;
@@ -59,6 +66,8 @@ struct ScenarioSummary {
   std::string host;
   std::optional<GraphScope> graph_scope;  // what CUDA graphs capture, where the mode makes them
 
+  /// As set_mode reads it.
+  std::string_view mode_name() const;
   /// What a step works on: a batch in each of its passes.
   std::optional<std::int64_t> items() const;
 };

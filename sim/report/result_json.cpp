@@ -127,7 +127,7 @@ Json bins_json(const std::vector<UtilizationBin>& bins) {
 }
 
 Json scenario_json(const ScenarioSummary& s) {
-  Json out = {{"gpu", s.gpu}, {"mode", s.mode}};
+  Json out = {{"gpu", s.gpu}, {"mode", s.mode_name()}};
   if (s.graph_scope) out["graph_scope"] = name_of(graph_scopes(), *s.graph_scope);
   out["batch"] = optional_json(s.batch);
   out["passes"] = s.passes;

@@ -109,7 +109,7 @@ std::string bridge_line(const Result& r) {
   } else {
     text += fmt::format(" -> {} in a steady loop", time_text(t.unprofiled_step_us));
   }
-  const bool other = !r.what_ifs.empty() || r.scenario.mode != "as-traced";
+  const bool other = !r.what_ifs.empty() || r.scenario.mode != Mode::as_traced;
   if (other) text += fmt::format(" -> predicted {}", time_text(r.step.time_us));
   return text + "\n";
 }
@@ -133,7 +133,7 @@ std::string headline(const Result& r) {
   const std::string batch = other_batch ? fmt::format(", batch {}", *r.scenario.batch) : "";
   const GraphScope scope = r.scenario.graph_scope.value_or(GraphScope::step);
   text += fmt::format(
-      "scenario   {}{}, mode {}{}{}\n", r.scenario.gpu, batch, r.scenario.mode,
+      "scenario   {}{}, mode {}{}{}\n", r.scenario.gpu, batch, r.scenario.mode_name(),
       scope == GraphScope::step ? "" : fmt::format(" ({})", name_of(graph_scopes(), scope)),
       is_generated(r)                           ? ""
       : r.scenario.profiler == Profiler::remove ? ", profiler removed"

@@ -128,6 +128,13 @@ std::span<const SweepMetric> sweep_metrics() {
   return metrics;
 }
 
+ReadableUnit readable_unit(std::string_view unit) {
+  if (unit == "us") return {"ms", 1e-3};
+  if (unit == "B") return {"GB", 1e-9};
+  if (unit == "ratio") return {"%", 100};
+  return {unit, 1};
+}
+
 std::vector<std::string_view> sweep_metric_names() {
   std::vector<std::string_view> names;
   for (const SweepMetric& m : sweep_metrics()) names.push_back(m.name);

@@ -25,6 +25,14 @@ std::vector<std::string_view> sweep_metric_names();
 /// Errors: InputError for a name that is not one of sweep_metrics().
 std::size_t sweep_metric_index(std::string_view name);
 
+/// A unit as people read it, and what a number takes to be in it: microseconds and bytes are hard
+/// to read in the millions.
+struct ReadableUnit {
+  std::string_view name;
+  double factor = 1;
+};
+ReadableUnit readable_unit(std::string_view unit);
+
 /// What became of one point: numbers parallel to sweep_metrics(), or why there are none.
 struct PointResult {
   std::vector<double> values;  // empty: failed

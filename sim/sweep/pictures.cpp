@@ -122,39 +122,33 @@ void add_curve(const Sweep& sweep, const std::vector<SweepLine>& lines, const Ax
   out.push_back({curve.file, chart_svg({&chart, 1})});
 }
 
-/// Numbers in units that fit an axis.
-double shown_factor(std::string_view unit) {
-  return unit == "us" ? 1e-3 : unit == "B" ? 1e-9 : unit == "ratio" ? 100 : 1;
-}
-std::string shown_label(std::string_view name, std::string_view unit) {
-  const std::string_view shown = unit == "us"      ? "ms"
-                                 : unit == "B"     ? "GB"
-                                 : unit == "ratio" ? "%"
-                                                   : unit;
-  return shown.empty() ? std::string(name) : fmt::format("{} ({})", name, shown);
+std::string label_of(std::string_view metric, const ReadableUnit& unit) {
+  return unit.name.empty() ? std::string(metric) : fmt::format("{} ({})", metric, unit.name);
 }
 
 void add_pareto_picture(const Sweep& sweep, std::vector<Picture>& out) {
   if (!sweep.experiment.pareto || sweep.front.empty()) return;
   const ParetoQuestion& q = *sweep.experiment.pareto;
-  const SweepMetric& mx = sweep_metrics()[sweep_metric_index(q.x)];
-  const SweepMetric& my = sweep_metrics()[sweep_metric_index(q.y)];
-  const double fx = shown_factor(mx.unit), fy = shown_factor(my.unit);
+  const auto unit_of = [](std::string_view metric) {
+    return readable_unit(sweep_metrics()[sweep_metric_index(metric)].unit);
+  };
+  const ReadableUnit of_x = unit_of(q.x), of_y = unit_of(q.y);
   const std::vector<double> x = metric_column(sweep, q.x), y = metric_column(sweep, q.y);
   ChartSeries all{"all points", {}, false, true, false, -2};
   ChartSeries front{"Pareto front", {}, true, true, sweep.front.size() <= max_series, 0};
   for (std::size_t p = 0; p < sweep.points.size(); ++p) {
-    all.points.push_back({x[p] * fx, y[p] * fy, to_text(sweep.points[p]), fits_not(sweep, p)});
+    all.points.push_back(
+        {x[p] * of_x.factor, y[p] * of_y.factor, to_text(sweep.points[p]), fits_not(sweep, p)});
   }
   for (std::size_t i = 0; i < sweep.front.size(); ++i) {
     const std::size_t p = sweep.front[i];
-    front.points.push_back({x[p] * fx, y[p] * fy, std::to_string(i + 1)});
+    front.points.push_back({x[p] * of_x.factor, y[p] * of_y.factor, std::to_string(i + 1)});
   }
   Chart chart;
   const auto goal = [](Goal g) { return g == Goal::min ? "least" : "most"; };
   chart.title = fmt::format("{} {}, {} {}", goal(q.x_goal), q.x, goal(q.y_goal), q.y);
-  chart.x_label = shown_label(q.x, mx.unit);
-  chart.y_label = shown_label(q.y, my.unit);
+  chart.x_label = label_of(q.x, of_x);
+  chart.y_label = label_of(q.y, of_y);
   chart.x_from_zero = true;
   chart.series = {std::move(all), std::move(front)};
   for (std::size_t i = 0; i < sweep.front.size() && i < max_series; ++i) {

@@ -88,24 +88,12 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows, std::size
   return text;
 }
 
-/// Microseconds and bytes are hard to read in the millions.
-struct Shown {
-  std::string unit;
-  double factor;
-};
 /// A metric's name without the unit at its end: another one stands beside it.
 std::string_view without_unit(std::string_view name) {
   for (const std::string_view end : {"_us", "_bytes", "_per_s", "_j", "_w"}) {
     if (name.ends_with(end)) return name.substr(0, name.size() - end.size());
   }
   return name;
-}
-
-Shown shown_as(std::string_view unit) {
-  if (unit == "us") return {"ms", 1e-3};
-  if (unit == "B") return {"GB", 1e-9};
-  if (unit == "ratio") return {"%", 100};
-  return {std::string(unit), 1};
 }
 
 std::string cell(double value, double factor) {
@@ -116,8 +104,8 @@ std::vector<std::string> header(const Sweep& sweep) {
   std::vector<std::string> row;
   for (const Axis& axis : sweep.experiment.axes) row.push_back(axis.name);
   for (const std::string& name : sweep.experiment.metrics) {
-    const std::string unit = shown_as(sweep_metrics()[sweep_metric_index(name)].unit).unit;
-    row.push_back(unit.empty() ? name : std::string(without_unit(name)) + " " + unit);
+    const auto unit = readable_unit(sweep_metrics()[sweep_metric_index(name)].unit).name;
+    row.push_back(unit.empty() ? name : fmt::format("{} {}", without_unit(name), unit));
   }
   row.insert(row.end(), {"+-%", ""});
   return row;
@@ -144,7 +132,7 @@ std::vector<std::string> row_of(const Sweep& sweep, std::size_t p) {
     const std::size_t i = sweep_metric_index(name);
     row.push_back(result.failed()
                       ? "failed"
-                      : cell(result.values[i], shown_as(sweep_metrics()[i].unit).factor));
+                      : cell(result.values[i], readable_unit(sweep_metrics()[i].unit).factor));
   }
   if (result.failed()) {
     row.insert(row.end(), {"", ""});

@@ -46,8 +46,8 @@ TEST(CompileMode, AGraphAfterCompilingHoldsTheGeneratedKernels) {
   EXPECT_EQ(both.result.step.kernels, compiled.result.step.kernels);
   EXPECT_LT(both.result.step.launches, compiled.result.step.launches);
   EXPECT_GT(both.result.graph_captured_us, 0);
-  EXPECT_EQ(both.result.scenario.mode, "cuda-graph");
-  EXPECT_EQ(compiled.result.scenario.mode, "jit");
+  EXPECT_EQ(both.result.scenario.mode_name(), "cuda-graph");
+  EXPECT_EQ(compiled.result.scenario.mode_name(), "jit");
   EXPECT_TRUE(result_json(both.result).contains("fusion"));
 }
 

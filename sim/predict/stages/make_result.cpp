@@ -172,7 +172,8 @@ ScenarioSummary summarize(const TracedRun& run, const Scenario& scenario,
                           const ReplayOptions& options) {
   ScenarioSummary s;
   s.gpu = scenario.gpu ? scenario.gpu->name : run.summary.gpu;
-  s.mode = mode_text(options.mode.mode, options.what_ifs);
+  s.mode = options.mode.mode;
+  s.compiled = options.what_ifs.has("compile");
   if (options.mode.mode == Mode::cuda_graph) s.graph_scope = options.mode.graph_scope;
   s.batch = run.summary.batch;
   s.passes = run.summary.passes;

@@ -27,7 +27,8 @@ std::string answer_text(const Result& r) {
       "One step takes {} on {} at batch {}, mode {}; nine of ten measurements lie between {} and "
       "{}. {}",
       time_text(r.step.time_us), r.scenario.gpu, batch_text(r.scenario.batch, r.scenario.passes),
-      r.scenario.mode, time_text(r.band.low_us), time_text(r.band.high_us), limit_sentence(r));
+      r.scenario.mode_name(), time_text(r.band.low_us), time_text(r.band.high_us),
+      limit_sentence(r));
   if (r.scenario.profiler == Profiler::remove && r.trace.traced_step_us > 0) {
     text += fmt::format(" The traced step took {}, profiler included.",
                         time_text(r.trace.traced_step_us));
@@ -293,8 +294,8 @@ Page result_page(const ResultView& view) {
   page.subtitle = fmt::format("{}, {}, batch {}; scenario {}, batch {}, mode {}, precision {}",
                               to_string(r.trace.framework), r.trace.gpu,
                               batch_text(r.trace.batch, r.trace.passes), r.scenario.gpu,
-                              batch_text(r.scenario.batch, r.scenario.passes), r.scenario.mode,
-                              r.scenario.precision);
+                              batch_text(r.scenario.batch, r.scenario.passes),
+                              r.scenario.mode_name(), r.scenario.precision);
   page.sections = {answer_section(r), use_section(view), time_section(view)};
   if (!r.critical_path.empty()) page.sections.push_back(path_section(r));
   std::vector<Block> tables = step_tables(r);

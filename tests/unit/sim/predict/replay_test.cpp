@@ -158,7 +158,7 @@ TEST(Replay, SummarizesTheTrace) {
   EXPECT_EQ(r.trace.host_ops, 2);
   EXPECT_EQ(r.trace.streams, 1);
   EXPECT_EQ(r.scenario.gpu, "h200_sxm");
-  EXPECT_EQ(r.scenario.mode, "as-traced");
+  EXPECT_EQ(r.scenario.mode_name(), "as-traced");
   EXPECT_EQ(r.scenario.profiler, Profiler::remove);
   EXPECT_EQ(r.scenario.host, "default");
 }

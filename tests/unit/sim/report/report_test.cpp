@@ -38,7 +38,7 @@ Result some_result() {
              1,
              2,
              "ProfilerStep#4"};
-  r.scenario = {"h200_sxm",  "as-traced",      32,        1,
+  r.scenario = {"h200_sxm",  Mode::as_traced,  false,     32,          1,
                 "as-traced", Profiler::remove, "default", std::nullopt};
   r.fidelity = {{"ProfilerStep#3", 1000, 1010}, {"ProfilerStep#4", 1000, 1000}};
   r.step.time_us = 12'345.678;
