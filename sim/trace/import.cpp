@@ -18,21 +18,32 @@ namespace {
 
 struct Importer {
   std::string_view name;
+  std::string_view what;  // for the error about content that none recognises
   bool (*recognise)(std::string_view prefix);
   Trace (*read)(ByteSource& source, std::size_t most_rows);
 };
 
 // One row a format; the first that recognises the content reads it.
 constexpr std::array importers{
-    Importer{"nsys", is_nsys, read_nsys},
-    Importer{"xprof", is_xprof, read_xprof},
-    Importer{"kineto", is_kineto, read_kineto},
+    Importer{"nsys", "what nsys export --type sqlite writes", is_nsys, read_nsys},
+    Importer{"xprof", "a TensorFlow / JAX (XProf) trace in JSON", is_xprof, read_xprof},
+    Importer{"kineto", "a PyTorch (Kineto) trace in JSON", is_kineto, read_kineto},
 };
 
 std::string printable(std::string_view text) {
   std::string out = "`";
   for (const char c : text) out += c >= ' ' && c <= '~' ? c : '.';
   return out += '`';
+}
+
+/// "one of: ", and what each importer reads.
+std::string what_is_read() {
+  std::string text = "one of: ";
+  for (const Importer& importer : importers) {
+    if (&importer != &importers.front()) text += ", ";
+    text += importer.what;
+  }
+  return text;
 }
 
 const Importer& recognise(ByteSource& source) {
@@ -42,8 +53,7 @@ const Importer& recognise(ByteSource& source) {
   constexpr std::size_t shown = 40;
   const std::string_view start = source.prefix().substr(0, shown);
   throw InputError(source.path(), "byte 0", start.empty() ? "no content" : printable(start),
-                   "a PyTorch (Kineto) or TensorFlow / JAX (XProf) trace in JSON, or what "
-                   "nsys export --type sqlite writes");
+                   what_is_read());
 }
 
 /// Why events were left out, the most frequent reasons first.

@@ -54,10 +54,9 @@ TEST(BadFile, Unreadable) {
 }
 
 TEST(BadFile, Empty) {
-  EXPECT_EQ(
-      import_error(""),
-      "byte 0: found no content, expected a PyTorch (Kineto) or TensorFlow / JAX (XProf) trace "
-      "in JSON, or what nsys export --type sqlite writes");
+  EXPECT_EQ(import_error(""),
+            "byte 0: found no content, expected one of: what nsys export --type sqlite writes, "
+            "a TensorFlow / JAX (XProf) trace in JSON, a PyTorch (Kineto) trace in JSON");
 }
 
 TEST(BadGzip, Truncated) {
