@@ -189,7 +189,7 @@ po::options_description measurement_options() {
 po::options_description output_options() {
   po::options_description options("Output");
   options.add_options()("out", text_value(folder_value),
-                        "folder for result.json, timeline.json and kernels.csv")(
+                        "folder for result.json, timeline.json, kernels.csv and report.html")(
       "json", text_value(file_value), "write the result here; -: stdout")(
       "kernels", text_value(file_value), "write the per-kernel CSV here")(
       "timeline", text_value(file_value), "write the Perfetto timeline here")(

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """guide_test.py PROGRAM: README.md and docs/guide.md say what the program does. Every command in them runs, every option in them is
-one of the program's, and what they print as output is what the program prints, numbers apart, which change with what is measured."""
+one of the program's and each of the program's is in one of them, and what they print as output is what the program prints, numbers
+apart, which change with what is measured. Errors that README.md gives with their number of steps are those of docs/accuracy.md."""
 
 import itertools
 import os
@@ -49,12 +50,16 @@ def blocks(text):
     return [match[2] for match in re.finditer(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)]
 
 
+def quoted(text):
+    """What stands between backquotes, outside of the blocks."""
+    return re.findall(r"`([^`]+)`", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL))
+
+
 def commands(text):
     """Every command of tandem, in a block or between backquotes."""
     lines = [line for block in blocks(text) for line in block.splitlines()]
-    outside = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
     found = [m[1] for line in lines if (m := re.match(r"(?:\$ )?(?:\./)?tandem( .*)", line))]
-    found += [m.replace("\n", " ") for m in re.findall(r"`(?:\./)?tandem( [^`]+)`", outside)]
+    found += [m[1].replace("\n", " ") for code in quoted(text) if (m := re.fullmatch(r"(?:\./)?tandem( .+)", code, re.DOTALL))]
     return sorted({command.split("#")[0].strip() for command in found})
 
 
@@ -88,12 +93,54 @@ def run_command(line, folder):
     check(done.returncode == 0, f"tandem {line}: exit {done.returncode}: {done.stderr}")
 
 
-def options_of_the_program(folder):
+def helps_of_the_program(folder):
     helps = [["--help"]] + [[name, "--help"] for name in re.findall(r"^  (\w+)", run(["--help"], folder).stdout, re.MULTILINE)]
     for name in ("calibrate", "describe"):
         helps += [[name, part, "--help"] for part in re.findall(r"^  ([\w-]+)", run([name, "--help"], folder).stdout, re.MULTILINE)]
     check(len(helps) > 15, f"commands: {helps}")
-    return set(re.findall(r"--[a-z][a-z-]+", "".join(run(arguments, folder).stdout for arguments in helps))) | {"--help", "--version"}
+    return "".join(run(arguments, folder).stdout for arguments in helps)
+
+
+def code_of(text):
+    return " ".join(blocks(text) + quoted(text))
+
+
+def check_options(texts, helps):
+    mentioned = set(re.findall(r"--[a-z][a-z-]+", helps)) | {"--help", "--version"}
+    for name, text in texts.items():
+        unknown = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+(?![\w>-])", code_of(text))) - mentioned - NOT_OURS
+        check(not unknown, f"{name}: no options of tandem: {unknown}")
+    own = set(re.findall(r"^  (?:-\w \[ )?(--[a-z][a-z-]*)", helps, re.MULTILINE))
+    check(len(own) > 50, f"options of the program: {own}")
+    documented = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", " ".join(map(code_of, texts.values()))))
+    check(own <= documented, f"options that neither {' nor '.join(texts)} explains: {own - documented}")
+
+
+def measured_errors():
+    """Of each question of docs/accuracy.md: comparisons, their mean and their worst error, in percent."""
+    found = []
+    for section in (ROOT / "docs/accuracy.md").read_text().split("\n## ")[1:]:
+        sets = [(int(n), float(mean), float(worst))
+                for n, mean, worst in re.findall(r"^\| .*? \| (\d+) \| ([\d.]+) % \| ([\d.]+) %", section, re.MULTILINE)]
+        if sets:
+            number = sum(n for n, _, _ in sets)
+            found.append((number, sum(n * mean for n, mean, _ in sets) / number, max(worst for _, _, worst in sets)))
+    return found
+
+
+def check_errors(text):
+    """Figures like "2.9 % on 485 pairs" and "7 % on 74 (worst 32)": some question has as many, and such errors."""
+    def rounded(shown, exact):
+        half = 0.5 * 10 ** -len(shown.partition(".")[2])
+        return abs(float(shown) - exact) <= half + 0.01    # the table is rounded, too
+
+    questions = measured_errors()
+    check(len(questions) > 50, f"docs/accuracy.md: {len(questions)} questions")
+    figures = re.findall(r"([\d.]+) % on (\d+)(?: (?:pairs|steps)\b| (?=\(worst))(?: ?\(worst (\d+)\))?", text)
+    check(len(figures) >= 5, f"README.md: figures with their number: {figures}")
+    for mean, number, worst in figures:
+        check(any(n == int(number) and rounded(mean, exact) and (not worst or rounded(worst, most)) for n, exact, most in questions),
+              f"README.md: {mean} % on {number}{' (worst ' + worst + ')' if worst else ''}: no question of docs/accuracy.md says so")
 
 
 def plain(text):
@@ -119,11 +166,8 @@ def main():
             target = Path(folder) / name
             target.parent.mkdir(exist_ok=True)
             shutil.copy(source, target)
-        known = options_of_the_program(folder)
-        for name, text in texts.items():
-            code = " ".join(blocks(text) + re.findall(r"`[^`]+`", text))
-            unknown = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+(?![\w>-])", code)) - known - NOT_OURS
-            check(not unknown, f"{name}: no options of tandem: {unknown}")
+        check_options(texts, helps_of_the_program(folder))
+        check_errors(texts["README.md"])
         run_command("calibrate host trace.json.gz=0.0164 --out mine.json", folder)
         lines = sorted({line for text in texts.values() for command in commands(text) for line in runnable(command)
                         if not line.startswith("diff resnet18")})
