@@ -13,8 +13,8 @@ sources() {
 }
 
 # What files of a folder may include. Dependencies go one way: core <- trace <- engine <- metrics <-
-# predict <- check, advise <- report <- sweep <- cli <- python. Models of hardware and work (arch, ops, kernel, memory, energy) see
-# of sim only core; step, runtime and whatif, which read and rewrite steps, see the trace and the
+# predict <- check, advise <- report <- diff, sweep <- cli <- python. Models of hardware and work (arch, ops, kernel, memory, collective,
+# energy) see of sim only core; step, runtime and whatif, which read and rewrite steps, see the trace and the
 # engine's plan as well. whatif/x never sees whatif/y.
 allowed_includes() {
   local plan='sim/engine/(plan|timeline)\.h'

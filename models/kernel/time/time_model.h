@@ -2,7 +2,7 @@
 //
 // One law for all: the work of the busiest SM at the rate its tile reaches, the DRAM traffic that
 // caches do not serve, and their imperfect overlap. Everything that is not physics - which kernels
-// the libraries pick from - is a table (time_tables.cpp), every constant is in
+// the libraries pick from - is a table (tile_tables.cpp), every constant is in
 // configs/kernels/time.json. Pure functions; none allocates.
 #pragma once
 

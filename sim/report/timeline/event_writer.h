@@ -1,4 +1,5 @@
-// Events in Chrome's JSON, as Perfetto keeps all of them: tests/timeline_rules.h states the rules.
+// Events in Chrome's JSON, as Perfetto keeps all of them: tests/timeline/perfetto_rules.py states
+// the rules.
 #pragma once
 
 #include <fmt/format.h>
