@@ -33,6 +33,13 @@ struct Share {
   }
 };
 
+/// Of two levels, each in order in every kernel, that contradict each other as sums because some
+/// kernels lack one of them: the one that stands for fewer cycles says nothing beside the other.
+void keep_comparable(double small_of, double& small, double large_of, double& large) {
+  if (!(small > large)) return;
+  (small_of < large_of ? small : large) = absent;
+}
+
 struct Shares {
   Share smsp_active, smsp_issue, tc_active, tc_issue;
   void add(const CounterValues& c, double us) {
@@ -42,12 +49,18 @@ struct Shares {
     tc_issue.add(c, Counter::tc_issue_cycles, us);
   }
   Utilization of_kernels() const {
-    return {smsp_active.of_kernels(), smsp_issue.of_kernels(), tc_active.of_kernels(),
-            tc_issue.of_kernels()};
+    return comparable({smsp_active.of_kernels(), smsp_issue.of_kernels(), tc_active.of_kernels(),
+                       tc_issue.of_kernels()});
   }
   Utilization of_step(double us) const {
-    return {smsp_active.of_step(us), smsp_issue.of_step(us), tc_active.of_step(us),
-            tc_issue.of_step(us)};
+    return comparable({smsp_active.of_step(us), smsp_issue.of_step(us), tc_active.of_step(us),
+                       tc_issue.of_step(us)});
+  }
+
+ private:
+  Utilization comparable(Utilization u) const {
+    keep_comparable(smsp_issue.elapsed, u.smsp_issue, smsp_active.elapsed, u.smsp_active);
+    return u;
   }
 };
 
@@ -55,6 +68,19 @@ void add_values(CounterValues& sums, const CounterValues& values) {
   for (std::size_t i = 0; i < counter_count; ++i) {
     if (std::isnan(values[i])) continue;
     sums[i] = std::isnan(sums[i]) ? values[i] : sums[i] + values[i];
+  }
+}
+
+/// Of sums that contradict each other because some kernels lack a counter, the smaller one, which
+/// should be the larger one, lacks more: it is not stated.
+void drop_partial_sums(CounterValues& sums) {
+  const auto drop = [&](Counter small, Counter large) {
+    if (sums[at(small)] > sums[at(large)]) sums[at(large)] = absent;
+  };
+  drop(Counter::smsp_issue_cycles, Counter::smsp_active_cycles);
+  for (const Counter counter :
+       {Counter::smsp_issue_cycles, Counter::smsp_active_cycles, Counter::tc_active_cycles}) {
+    drop(counter, Counter::smsp_elapsed_cycles);
   }
 }
 
@@ -97,6 +123,33 @@ CounterValues mean_counters(const CounterReport& report, std::span<const std::ui
   return mean;
 }
 
+bool put_in_order(CycleLevels c) {
+  constexpr double between_passes = 1.05;
+  bool contradict = false;
+  const auto raise = [&](double& level, double least) {
+    if (!(level < least)) return;
+    contradict |= least > level * between_passes;
+    level = least;
+  };
+  raise(c.issue, c.tc_issue);
+  for (const double part : {c.issue, c.tc_issue, c.tc_active}) raise(c.active, part);
+  for (const double part : {c.active, c.issue, c.tc_issue, c.tc_active}) raise(c.elapsed, part);
+  return contradict;
+}
+
+bool put_in_order(CounterValues& c) {
+  return put_in_order({c[at(Counter::smsp_elapsed_cycles)], c[at(Counter::smsp_active_cycles)],
+                       c[at(Counter::smsp_issue_cycles)], c[at(Counter::tc_active_cycles)],
+                       c[at(Counter::tc_issue_cycles)]});
+}
+
+void count_contradicting(std::int64_t kernels, LossList& losses) {
+  losses.add("counters_contradict", Severity::warning,
+             "kernels whose counters, measured or modelled where the report has none, are not "
+             "in the order issue <= active <= elapsed: the larger one holds",
+             kernels);
+}
+
 Utilization utilization_of(const CounterValues& counters) {
   Shares shares;
   shares.add(counters, 0);
@@ -121,11 +174,13 @@ MatchSummary summarize(const Trace& trace, const Links& links, const CounterRepo
     ++s.matched;
     s.exact += kernel.quality == MatchQuality::exact;
     s.matched_us += us;
-    const CounterValues counters = mean_counters(report, match.rows.of(k));
+    CounterValues counters = mean_counters(report, match.rows.of(k));
+    s.contradicting += put_in_order(counters);
     add_values(s.sums, counters);
     shares.add(counters, us);
     time.add(counters, Counter::duration_ns, us);
   }
+  drop_partial_sums(s.sums);
   s.kernel_time = shares.of_kernels();
   s.step = shares.of_step(s.step_us);
   const double smsps = smsps_per_sm * sm_count(trace, report);
@@ -155,7 +210,9 @@ std::vector<GroupUtilization> utilization_by(const Trace& trace, const CounterRe
     if (match.kernels[k].quality < MatchQuality::similar) continue;
     ++group.matched;
     group.matched_us += us;
-    shares[it->second].add(mean_counters(report, match.rows.of(k)), us);
+    CounterValues counters = mean_counters(report, match.rows.of(k));
+    put_in_order(counters);
+    shares[it->second].add(counters, us);
   }
   for (std::size_t i = 0; i < groups.size(); ++i) groups[i].kernel_time = shares[i].of_kernels();
   std::stable_sort(groups.begin(), groups.end(),

@@ -19,6 +19,22 @@ using CounterValues = std::array<double, counter_count>;
 /// Means over the rows of a kernel.
 CounterValues mean_counters(const CounterReport& report, std::span<const std::uint32_t> rows);
 
+/// Issue <= active <= elapsed, where passes of the profiler differ or one is measured and another
+/// modelled: the larger one holds. What is `absent` stays so. True if they contradict each other by
+/// more than passes differ.
+struct CycleLevels {
+  double& elapsed;
+  double& active;
+  double& issue;
+  double tc_active;
+  double tc_issue;
+};
+bool put_in_order(CycleLevels levels);
+bool put_in_order(CounterValues& counters);
+
+/// Counts as a warning, "counters_contradict", kernels of which put_in_order() says so.
+void count_contradicting(std::int64_t kernels, LossList& losses);
+
 /// Shares of SMSP cycles, 0..1; `absent` if the report does not hold the counters.
 struct Utilization {
   double smsp_active = absent;  // at least one warp resident
@@ -43,7 +59,8 @@ struct MatchSummary {
   double rows_us = 0;  // as Nsight Compute timed them
   double rows_matched_us = 0;
   std::int64_t iterations = 0;
-  double step_us = 0;  // time of the step
+  std::int64_t contradicting = 0;  // kernels matched whose cycles were not in order
+  double step_us = 0;              // time of the step
 
   double profiled_clock_ghz = absent;  // SM clock under Nsight Compute
   double implied_clock_ghz = absent;   // cycles counted / traced time: what the step's time is

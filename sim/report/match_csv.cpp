@@ -55,7 +55,8 @@ void append_counted(Line& line, const MatchReport& r, std::size_t k) {
   fmt::format_to(std::back_inserter(line), ",{},{:.2f},{},", to_string(kernel.quality),
                  kernel.score, rows.size());
   if (!rows.empty()) fmt::format_to(std::back_inserter(line), "{}", r.counters.id[rows[0]]);
-  const CounterValues counters = mean_counters(r.counters, rows);
+  CounterValues counters = mean_counters(r.counters, rows);
+  put_in_order(counters);
   for (const CounterInfo& info : counter_infos()) {
     if (is_column(info)) append_number(line, counters[static_cast<std::size_t>(info.counter)]);
   }

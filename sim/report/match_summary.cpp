@@ -140,11 +140,13 @@ MatchReport make_match_report(const Trace& trace, const Links& links, const Work
   losses.merge(links.losses);
   losses.merge(counters.losses);
   count_foreign_rows(counters, match, losses);
+  MatchSummary summary = summarize(trace, links, counters, match);
+  count_contradicting(summary.contradicting, losses);
   return {trace,
           names,
           counters,
           match,
-          summarize(trace, links, counters, match),
+          std::move(summary),
           utilization_by(trace, counters, match, labels),
           std::move(losses)};
 }

@@ -33,23 +33,6 @@ void replace_counters(const CounterValues& values, WorkCounters& c) {
   c.modelled = true;
 }
 
-/// Issue <= active <= elapsed, where one is measured and another modelled, or passes of the
-/// profiler differ: the larger one holds. True if they contradict each other by more than passes
-/// differ.
-bool put_in_order(WorkCounters& c) {
-  constexpr double between_passes = 1.05;
-  const double issue = std::max(c.smsp_issue_cycles, c.tc_issue_cycles);
-  const double active = std::max({c.smsp_active_cycles, issue, c.tc_active_cycles});
-  const double elapsed = std::max(c.smsp_elapsed_cycles, active);
-  const bool contradict = issue > c.smsp_issue_cycles * between_passes ||
-                          active > c.smsp_active_cycles * between_passes ||
-                          elapsed > c.smsp_elapsed_cycles * between_passes;
-  c.smsp_issue_cycles = issue;
-  c.smsp_active_cycles = active;
-  c.smsp_elapsed_cycles = elapsed;
-  return contradict;
-}
-
 }  // namespace
 
 void add_measured_counters(TracedRun& a, const std::string& path) {
@@ -74,7 +57,9 @@ void add_measured_counters(TracedRun& a, const std::string& path) {
       }
       WorkCounters& counters = a.counters[match.kernels[k].activity];
       replace_counters(mean_counters(report, rows), counters);
-      contradicting += put_in_order(counters);
+      contradicting += put_in_order({counters.smsp_elapsed_cycles, counters.smsp_active_cycles,
+                                     counters.smsp_issue_cycles, counters.tc_active_cycles,
+                                     counters.tc_issue_cycles});
       ++matched;
       similar += match.kernels[k].quality != MatchQuality::exact;
     }
@@ -87,12 +72,7 @@ void add_measured_counters(TracedRun& a, const std::string& path) {
       "kernels of the steps that the counter report does not hold; the kernel model stands "
       "in for them",
       unmatched);
-  if (contradicting > 0) {
-    a.losses.add("counters_contradict", Severity::warning,
-                 "kernels whose counters, measured or modelled where the report has none, are not "
-                 "in the order issue <= active <= elapsed: the larger one holds",
-                 contradicting);
-  }
+  count_contradicting(contradicting, a.losses);
   if (similar > 0) {
     a.losses.add("counters_of_similar_kernels", Severity::warning,
                  "kernels whose counters are of launches with another grid, block, registers, "

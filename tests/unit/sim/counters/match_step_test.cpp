@@ -172,6 +172,52 @@ TEST(MatchStep, AveragesOverIterations) {
   EXPECT_TRUE(std::isnan(mean_counters(report, {})[0]));
 }
 
+/// Of kernels a, b ...: elapsed cycles 1000 each, active cycles and those of instructions as
+/// stated.
+CounterReport report_with(
+    const std::vector<std::pair<std::string, std::string>>& active_and_issue) {
+  std::string text =
+      test::csv_row(test::raw_columns(
+          {"smsp__cycles_elapsed.sum", "smsp__cycles_active.sum", "smsp__issue_active.sum"})) +
+      test::csv_row(test::raw_units({"cycle", "cycle", "cycle"}));
+  char letter = 'a';
+  for (const auto& [active, issue] : active_and_issue) {
+    const std::string name = std::string("kernel_") + letter++;
+    text += test::csv_row(test::raw_kernel("0", name, {"1000", active, issue}));
+  }
+  return test::read_report(text);
+}
+
+// a is active in no cycle but issues in 200: the 200 hold. b is active in 1020 of 1000 cycles, as
+// passes of the profiler may differ: 1020 elapsed, and nothing is counted. c is in order.
+TEST(MatchStep, PutsCyclesInOrder) {
+  const Steps steps({"abc"});
+  const CounterReport report = report_with({{"0", "200"}, {"1020", "100"}, {"500", "100"}});
+  const StepMatch m = match(steps, report);
+  const MatchSummary s = summarize(steps.maker.trace, steps.links, report, m);
+  EXPECT_EQ(s.contradicting, 1);
+  EXPECT_DOUBLE_EQ(s.kernel_time.smsp_active, (200.0 + 1020 + 500) / (1000 + 1020 + 1000));
+  EXPECT_DOUBLE_EQ(s.kernel_time.smsp_issue, (200.0 + 100 + 100) / (1000 + 1020 + 1000));
+  EXPECT_DOUBLE_EQ(s.sums[static_cast<std::size_t>(Counter::smsp_active_cycles)], 1720);
+  const std::vector<std::string_view> labels{"x", "y", "z"};
+  const auto groups = utilization_by(steps.maker.trace, report, m, labels);
+  ASSERT_EQ(groups.size(), 3);
+  EXPECT_DOUBLE_EQ(groups[0].kernel_time.smsp_active, 0.2);
+  EXPECT_DOUBLE_EQ(groups[1].kernel_time.smsp_active, 1);
+}
+
+// Active cycles of b alone, 100 of 1000; instructions of all three, 300 + 100 + 500 of 3000. That
+// more issues than is active says only that two kernels lack a counter.
+TEST(MatchStep, DropsWhatOtherKernelsContradict) {
+  const Steps steps({"abc"});
+  const CounterReport report = report_with({{"n/a", "300"}, {"100", "100"}, {"n/a", "500"}});
+  const MatchSummary s = summarize(steps.maker.trace, steps.links, report, match(steps, report));
+  EXPECT_EQ(s.contradicting, 0);
+  EXPECT_TRUE(std::isnan(s.kernel_time.smsp_active));
+  EXPECT_DOUBLE_EQ(s.kernel_time.smsp_issue, 0.3);
+  EXPECT_TRUE(std::isnan(s.sums[static_cast<std::size_t>(Counter::smsp_active_cycles)]));
+}
+
 TEST(MatchReport, WritesTextTableAndJson) {
   const Steps steps({"abcd"});
   const CounterReport counters = report_of("abx");
