@@ -80,6 +80,7 @@ struct TransformOption {
   std::vector<std::string_view> names = {};  // of kind name, and of a flag asks_for_flag
   bool asks = true;                          // false: only says how
   std::string_view unit = {};                // of numbers, as names of columns end
+  double most = 1e9;                         // of numbers: clocks in MHz, factors
   bool for_graphs = false;  // also says how a CUDA graph is captured, without the what-if
 };
 

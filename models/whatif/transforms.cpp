@@ -161,17 +161,14 @@ std::int64_t parse_count(std::string_view option, std::string_view value) {
                    "a positive whole number of at most " + std::to_string(limits::count));
 }
 
-namespace {
-// Clocks in MHz, factors, milliseconds per batch.
-constexpr double least_asked = 1e-6;
-constexpr double most_asked = 1e9;
-}  // namespace
-
 double parse_number(std::string_view option, std::string_view value) {
+  constexpr double least = 1e-6;  // clocks in MHz, factors, milliseconds per batch
+  const TransformOption* known = find_option(option);
+  const double most = known != nullptr ? known->most : TransformOption{}.most;
   const auto number = plain_number<double>(value);
-  if (number && *number >= least_asked && *number <= most_asked) return *number;
+  if (number && *number >= least && *number <= most) return *number;
   throw InputError("command line", key_of(option), "\"" + std::string(value) + "\"",
-                   fmt::format("a positive number, {} to {}", least_asked, most_asked));
+                   fmt::format("a positive number, {} to {}", least, most));
 }
 
 std::string canonical_value(const TransformOption& option, std::string_view value) {

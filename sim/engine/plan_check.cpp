@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -108,17 +109,34 @@ void check_works(const Plan& plan) {
 
 double size_of(Duration d) { return std::abs(static_cast<double>(d.count())); }
 
+/// Errors: InputError for a length that may be longer than it says, as `rounded_ps` cuts it.
+double sum_of(const char* kind, std::size_t row, std::initializer_list<Duration> lengths) {
+  constexpr auto most = static_cast<double>(limits::predicted_ps);
+  double ps = 0;
+  for (const Duration length : lengths) {
+    if (size_of(length) >= most) {
+      fail(kind, row, fmt::format("{:g} us or more", to_us(length)),
+           fmt::format("less than {:g} us", to_us(Duration{limits::predicted_ps})));
+    }
+    ps += size_of(length);
+  }
+  return ps;
+}
+
 /// No time of the simulation exceeds the sum of all lengths, after the latest start.
 void check_length(const Plan& plan) {
   double ps = 0;
-  for (const HostItem& item : plan.items) {
-    ps += size_of(item.gap) + size_of(item.call) + size_of(item.return_delay) + size_of(item.wake);
+  for (std::size_t i = 0; i < plan.items.size(); ++i) {
+    const HostItem& item = plan.items[i];
+    ps += sum_of("host item", i, {item.gap, item.call, item.return_delay, item.wake});
   }
-  for (const DeviceWork& work : plan.works) {
-    ps +=
-        size_of(work.duration) + size_of(work.latency) + size_of(work.gap) + size_of(work.far_gap);
+  for (std::size_t w = 0; w < plan.works.size(); ++w) {
+    const DeviceWork& work = plan.works[w];
+    ps += sum_of("device work", w, {work.duration, work.latency, work.gap, work.far_gap});
   }
-  for (const WorkEdge& edge : plan.edges) ps += size_of(edge.delay);
+  for (std::size_t e = 0; e < plan.edges.size(); ++e) {
+    ps += sum_of("dependency", e, {plan.edges[e].delay});
+  }
   if (ps <= static_cast<double>(limits::plan_ps)) return;
   constexpr auto ps_per_day = 86'400.0 * static_cast<double>(limits::ps_per_s);
   throw InputError("plan of the step", "sum of all durations",

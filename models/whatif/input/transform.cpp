@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "models/whatif/input/loader.h"
+#include "sim/core/bounds/limits.h"
 
 namespace tandem {
 
@@ -16,6 +17,10 @@ constexpr ReportField all[] = {traced_wait_us};
 }  // namespace says
 
 constexpr std::string_view no_input = "none";
+
+/// As long as an event of a trace may wait.
+constexpr double longest_input_ms =
+    static_cast<double>(limits::event_ps) / static_cast<double>(limits::ps_per_s) * 1e3;
 
 double input_us(const Plan& plan) {
   double sum = 0;
@@ -52,7 +57,8 @@ Transform input_transform() {
           .options = {{.name = "input",
                        .kind = OptionKind::number_or_none,
                        .doc = "none, or milliseconds that the input of a step takes",
-                       .unit = "ms"}},
+                       .unit = "ms",
+                       .most = longest_input_ms}},
           .needs = {.device_work = false},
           .apply = apply};
 }

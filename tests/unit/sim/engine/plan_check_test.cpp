@@ -21,6 +21,13 @@ Plan good_plan() {
   return b.plan;
 }
 
+/// 400 kernels of 9000 s each: 41.7 days.
+Plan long_plan() {
+  test::PlanBuilder b;
+  for (int i = 0; i < 400; ++i) b.launch(1, 1, {.us = 9e9});
+  return b.plan;
+}
+
 TEST(PlanCheck, NamesTheRowThatCannotBe) {
   EXPECT_NO_THROW(check_plan(good_plan()));
   struct Case {
@@ -52,7 +59,11 @@ TEST(PlanCheck, NamesTheRowThatCannotBe) {
       {[](Plan& p) { p.meetings.push_back({2}); }, "meeting 0: found 0 works, expected 2"},
       {[](Plan& p) { p.edges[0].work = 6; }, "dependency 0: found work 6"},
       {[](Plan& p) { p.edges[0].previous_step = true; }, "dependency 0: found work 0"},
-      {[](Plan& p) { p.works[0].duration = Duration{limits::plan_ps}; }, "sum of all durations"},
+      {[](Plan& p) { p.works[0].duration = rounded_ps(1e30); },
+       "device work 0: found 1e+10 us or more, expected less than 1e+10 us"},
+      {[](Plan& p) { p.items[2].call = rounded_ps(1e30); }, "host item 2: found 1e+10 us"},
+      {[](Plan& p) { p.edges[0].delay = rounded_ps(1e30); }, "dependency 0: found 1e+10 us"},
+      {[](Plan& p) { p = long_plan(); }, "sum of all durations"},
   };
   for (const Case& c : cases) {
     Plan plan = good_plan();
