@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/predict/stages/measured_counters.h"
+
 namespace tandem {
 
 std::optional<Observation> unknown_device(const Evidence& e) {
@@ -27,6 +29,24 @@ std::optional<Observation> counters_of_another_run(const Evidence& e) {
                      fmt::format("{} of {} rows are no launch of {}",
                                  std::llround(foreign * static_cast<double>(report.size())),
                                  report.size(), match.step)};
+}
+
+std::optional<Observation> counters_of_another_gpu(const Evidence& e) {
+  if (e.counters == nullptr || !e.run.gpu) return {};
+  const CounterReport& report = e.counters->report;
+  const std::int64_t rows = rows_of_another_gpu(report, counted_gpu(*e.run.gpu));
+  if (rows == 0) return {};
+  return Observation{
+      Concern::wrong, static_cast<double>(rows) / static_cast<double>(report.size()), 0,
+      fmt::format("{} of {} rows are not of {}", rows, report.size(), e.run.gpu->display_name)};
+}
+
+std::optional<Observation> impossible_counters(const Evidence& e) {
+  if (e.counters == nullptr) return {};
+  const std::int64_t counters = e.counters->report.losses.count("impossible_counters");
+  if (counters == 0) return {};
+  return Observation{Concern::wrong, static_cast<double>(counters), 0,
+                     fmt::format("{} rows", e.counters->report.size())};
 }
 
 std::optional<Observation> counters_at_another_clock(const Evidence& e) {

@@ -40,6 +40,8 @@ struct CounterReport {
   Column<std::int64_t> id;       // as Nsight Compute numbers launches of a process; -1: none
   Column<std::int64_t> process;  // -1: unknown
   Column<std::int64_t> device;   // -1: unknown
+  /// Compute capability, 90 for 9.0; -1: unknown.
+  Column<std::int16_t> capability;
   Column<Dimensions> grid;
   Column<Dimensions> block;
   std::array<std::vector<double>, counter_count> values;  // `absent` where there is none
@@ -50,6 +52,13 @@ struct CounterReport {
     return values[static_cast<std::size_t>(counter)][row];
   }
 };
+
+/// Levels of one kernel that passes of a replay measured one after the other may contradict each
+/// other a little; beyond this they are no measurement.
+inline constexpr double most_excess = 1.25;
+
+/// Counts as lost data, "impossible_counters", what no kernel can have done in its time.
+void count_impossible(std::int64_t counters, LossList& losses);
 
 /// Reads `ncu --csv` of the raw page (wide) or the details page (long), plain or gzip, printed in
 /// any unit and with decimal point or comma. Errors: InputError with file and line.

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -55,7 +56,7 @@ struct Header {
   std::size_t fields = 0;
   bool quoted = true;
   std::size_t id = no_column, process = no_column, kernel = no_column, device = no_column;
-  std::size_t grid = no_column, block = no_column;
+  std::size_t capability = no_column, grid = no_column, block = no_column;
   std::size_t metric = no_column, unit = no_column, value = no_column;
   std::vector<std::pair<std::size_t, std::uint32_t>> metrics;  // wide: column, metric
   bool is_long() const { return metric != no_column; }
@@ -75,6 +76,14 @@ Dimensions dimensions(const CsvLines& lines, const Fields& f, std::size_t column
 
 std::int64_t integer(const Fields& f, std::size_t column) {
   return column == no_column ? -1 : plain_number<std::int64_t>(f[column]).value_or(-1);
+}
+
+/// "9.0" is 90.
+std::int16_t capability(const Fields& f, std::size_t column) {
+  constexpr double most = 999;
+  const auto version = column == no_column ? std::nullopt : plain_number<double>(f[column]);
+  if (!version || !(*version >= 0 && *version <= most)) return -1;
+  return static_cast<std::int16_t>(std::lround(*version * 10));
 }
 
 class Scanner {
@@ -140,6 +149,7 @@ class Scanner {
                      .process = column_of(f, "Process ID"),
                      .kernel = column_of(f, "Kernel Name"),
                      .device = column_of(f, "Device"),
+                     .capability = column_of(f, "CC"),
                      .grid = column_of(f, "Grid Size"),
                      .block = column_of(f, "Block Size"),
                      .metric = column_of(f, "Metric Name"),
@@ -183,6 +193,7 @@ class Scanner {
     report_.id.push_back(integer(f, header_.id));
     report_.process.push_back(integer(f, header_.process));
     report_.device.push_back(integer(f, header_.device));
+    report_.capability.push_back(capability(f, header_.capability));
     report_.grid.push_back(dimensions(lines_, f, header_.grid));
     report_.block.push_back(dimensions(lines_, f, header_.block));
   }
@@ -222,34 +233,50 @@ class Scanner {
   std::vector<RawCell> cells_;
 };
 
-/// Levels of one kernel that passes of a replay measured one after the other may contradict each
-/// other a little; beyond this they are no measurement.
-constexpr double most_excess = 1.25;
+/// The most that a counter grows by in a cycle of an SM sub-partition.
+struct PerCycle {
+  Counter counter;
+  double most;
+};
+constexpr PerCycle per_cycle[] = {
+    {Counter::smsp_active_cycles, 1},
+    {Counter::smsp_issue_cycles, 1},
+    {Counter::tc_active_cycles, 1},
+    {Counter::tc_issue_cycles, 1},
+    {Counter::instructions, 1},
+    {Counter::warp_active_cycles, 16},   // warps that a sub-partition holds
+    {Counter::l1_sectors, 4},            // four lines of four sectors that an SM looks up
+    {Counter::shared_wavefronts, 0.25},  // one of an SM
+};
 
-/// Forgets counters of cycles that are negative, or far above the cycles that the kernel had.
+/// Forgets counters that are negative, or far above what the cycles of the kernel allow.
 void drop_impossible(CounterReport& report) {
   const auto column = [&](Counter c) -> std::vector<double>& {
     return report.values[static_cast<std::size_t>(c)];
   };
   const std::vector<double>& elapsed = column(Counter::smsp_elapsed_cycles);
   std::int64_t dropped = 0;
-  for (const Counter counter : {Counter::smsp_active_cycles, Counter::smsp_issue_cycles,
-                                Counter::tc_active_cycles, Counter::tc_issue_cycles}) {
+  for (const auto& [counter, most] : per_cycle) {
     std::vector<double>& values = column(counter);
     for (std::size_t row = 0; row < report.size(); ++row) {
-      if (!(values[row] < 0 || values[row] > most_excess * elapsed[row])) continue;
+      if (!(values[row] < 0 || values[row] > most_excess * most * elapsed[row])) continue;
       values[row] = absent;
       ++dropped;
     }
   }
-  report.losses.add(
-      "impossible_counters", Severity::data_loss,
-      "cycles that are negative or more than the kernel lasted; taken as not measured", dropped);
+  count_impossible(dropped, report.losses);
 }
 
 }  // namespace
 
 std::vector<RawCell> scan_report(CounterReport& report) { return Scanner(report).scan(); }
+
+void count_impossible(std::int64_t counters, LossList& losses) {
+  losses.add("impossible_counters", Severity::data_loss,
+             "counters that are negative or more than the kernel can have done in its time; taken "
+             "as not measured",
+             counters);
+}
 
 CounterReport read_counter_report(const std::string& path) {
   CounterReport report;

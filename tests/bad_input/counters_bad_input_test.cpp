@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "sim/counters/counted_gpu.h"
 #include "tests/counters_files.h"
 
 namespace tandem {
@@ -107,6 +108,60 @@ TEST(CountersBadInput, TruncatedWhereCompressed) {
 TEST(CountersBadInput, LineWithoutEnd) {
   EXPECT_EQ(report_error(std::string(std::size_t{17} << 20, 'x')),
             "1: found a line of more than 16 MB, expected Nsight Compute's CSV");
+}
+
+/// A kernel of 1000 ns and 4 x 132 x 1500 cycles of sub-partitions: 1.5 GHz.
+CounterReport traffic(const std::string& dram_read, const std::string& l2, const std::string& l1,
+                      const std::string& time = "1000") {
+  return test::read_report(
+      csv_row(raw_columns({"gpu__time_duration.sum", "smsp__cycles_elapsed.sum",
+                           "dram__sectors_read.sum", "lts__t_sectors.sum", "l1tex__t_sectors.sum",
+                           "launch__sm_count"})) +
+      csv_row(raw_units({"ns", "cycle", "sector", "sector", "sector", "SM"})) +
+      csv_row(raw_kernel("0", "f", {time, "792000", dram_read, l2, l1, "132"})));
+}
+
+constexpr CountedGpu counted_gpu_here{.sm_count = 132,
+                                      .capability = 90,
+                                      .dram_gbps = 4800,
+                                      .l2_gbps = 10'000,
+                                      .slowest_clock_ghz = 0.5};
+
+// In 1000 ns DRAM moves 4,800,000 B, 150,000 sectors, and 1.25 times as many are believed; L2
+// 312,500 and twice as many; L1 of a sub-partition 4 a cycle, 3,168,000, and 1.25 times as many.
+TEST(CountersBadInput, TrafficThatNoGpuMoves) {
+  struct Case {
+    CounterReport report;
+    std::int64_t impossible;
+  };
+  Case cases[] = {
+      {traffic("187000", "624000", "3950000"), 0},
+      {traffic("188000", "624000", "3950000"), 1},
+      {traffic("187000", "626000", "3970000"), 2},
+      {traffic("1,000,000,000,000", "100,000,000,000,000", "5"), 2},
+      // At the slowest clock the kernel lasted no longer than 3000 ns.
+      {traffic("562000", "1874000", "5", "n/a"), 0},
+      {traffic("563000", "1876000", "5", "n/a"), 2},
+  };
+  for (Case& c : cases) {
+    hold_against(counted_gpu_here, c.report);
+    EXPECT_EQ(c.report.losses.count("impossible_counters"), c.impossible);
+    EXPECT_EQ(c.report.losses.count("counters_of_another_gpu"), 0);
+  }
+}
+
+TEST(CountersBadInput, AReportOfAnotherGpu) {
+  CounterReport report = traffic("1", "1", "1");
+  EXPECT_EQ(report.capability[0], 90);
+  CountedGpu other = counted_gpu_here;
+  other.sm_count = 80;
+  EXPECT_EQ(rows_of_another_gpu(report, other), 1);
+  other = counted_gpu_here;
+  other.capability = 70;
+  EXPECT_EQ(rows_of_another_gpu(report, other), 1);
+  EXPECT_EQ(rows_of_another_gpu(report, CountedGpu{}), 0);  // nothing is known of it
+  hold_against(other, report);
+  EXPECT_EQ(report.losses.count("counters_of_another_gpu"), 1);
 }
 
 // Whatever is in the file, the reader answers with a report or an InputError.

@@ -399,6 +399,15 @@ expect 0 sweep lossy.json --batch 8,16 --out lossy_sweep --allow-data-loss; has 
 report conv_fprop winograd winograd >foreign.csv
 for line in "replay $trace --counters foreign.csv" "match $trace foreign.csv"; do expect 0 $line; has out 'warning    counters_of_another_run (2 x)'; done
 expect 1 check "$trace" foreign.csv; has out 'counters_of_another_run'; has out '2 of 3 rows'
+# Of another GPU, with more traffic than there can be and cycles that contradict each other.
+{
+  printf '%s\n' '"ID","Process ID","Kernel Name","Block Size","Grid Size","CC","launch__sm_count","gpu__time_duration.sum","dram__sectors_read.sum","smsp__cycles_elapsed.sum","smsp__cycles_active.sum","smsp__issue_active.sum"'
+  printf '%s\n' '"","","","","","","","ns","sector","cycle","cycle","cycle"' '"0","1","conv_fprop","(128, 1, 1)","(64, 1, 1)","7.0","80","80000","1000000000000","80000000","0","8000000"'
+} >impossible.csv
+for line in "replay $trace --counters impossible.csv" "match $trace impossible.csv"; do
+  expect 3 $line; for loss in 'counters_of_another_gpu (1 x)' 'impossible_counters (1 x)' 'counters_contradict ('; do has out "$loss"; done
+done
+expect 1 check "$trace" impossible.csv; has out 'counters_of_another_gpu'; has out 'impossible_counters'
 for line in "replay $trace --counters counted.csv" "match $trace counted.csv"; do
   expect 0 $line; ! grep -q counters_of_another_run out || fail "$last: counters of the same run"
 done

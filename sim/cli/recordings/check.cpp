@@ -8,6 +8,7 @@
 #include "sim/cli/arguments.h"
 #include "sim/cli/schema/documents.h"
 #include "sim/counters/match.h"
+#include "sim/predict/stages/measured_counters.h"
 #include "sim/report/check_report.h"
 #include "sim/trace/import.h"
 
@@ -59,7 +60,10 @@ int run_check(const Arguments& arguments) {
   std::optional<MatchedCounters> matched;
   if (!counters.empty()) matched.emplace(MatchedCounters{read_counter_report(counters), {}});
   const TracedRun run = analyse(import_trace(asked.trace_path), asked);
-  if (matched) matched->match = match_best_step(run.trace, run.links, matched->report);
+  if (matched) {
+    if (run.gpu) hold_against(counted_gpu(*run.gpu), matched->report);
+    matched->match = match_best_step(run.trace, run.links, matched->report);
+  }
   const CheckReport report = check(run, limits, matched ? &*matched : nullptr);
   const std::string json = values["json"].as<std::string>();
   write_document(json, check_json(run.summary, report));

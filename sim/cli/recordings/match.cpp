@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "models/arch/gpu_config.h"
 #include "models/step/attribution.h"
 #include "sim/cli/arguments.h"
 #include "sim/cli/files.h"
 #include "sim/cli/schema/documents.h"
+#include "sim/predict/stages/measured_counters.h"
 #include "sim/report/match_report.h"
 #include "sim/trace/import.h"
 #include "sim/trace/step_search.h"
@@ -29,6 +31,14 @@ StepMatch match(const Trace& trace, const Links& links, const CounterReport& rep
                      "a report of the same workload");
   }
   return found;
+}
+
+/// Nothing is held against a device that no config describes.
+void hold_against_traced(const Trace& trace, CounterReport& counters) {
+  if (trace.devices.empty()) return;
+  const GpuCatalogue gpus = load_catalogue(data_root() + "/configs/gpus");
+  const DeviceMatch device = match_device(gpus, trace.devices.front());
+  if (device.gpu != nullptr) hold_against(counted_gpu(*device.gpu), counters);
 }
 
 bool is_annotation(const Trace& trace, const std::string& name) {
@@ -80,8 +90,9 @@ int run_match(const Arguments& arguments) {
     throw InputError("command line", "match", "no TRACE or no NCU.csv",
                      "tandem match TRACE NCU.csv [options]");
   }
-  const CounterReport counters = read_counter_report(values["counters"].as<std::string>());
+  CounterReport counters = read_counter_report(values["counters"].as<std::string>());
   const Trace trace = import_trace(values["trace"].as<std::string>());
+  hold_against_traced(trace, counters);
   std::string step = values["step"].as<std::string>();
   const Links links =
       linked(trace, values.count("steps") > 0 ? values["steps"].as<std::int64_t>() : 0, step);

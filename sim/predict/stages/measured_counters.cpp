@@ -35,12 +35,21 @@ void replace_counters(const CounterValues& values, WorkCounters& c) {
 
 }  // namespace
 
+CountedGpu counted_gpu(const GpuArch& gpu) {
+  return {.sm_count = gpu.sm_count,
+          .capability = 10 * gpu.compute_major + gpu.compute_minor,
+          .dram_gbps = gpu.dram_peak_gbps,
+          .l2_gbps = gpu.l2_read_gbps * std::max(gpu.l2_fabric_factor, 1.0),
+          .slowest_clock_ghz = gpu.min_clock_mhz * 1e-3};
+}
+
 void add_measured_counters(TracedRun& a, const std::string& path) {
   if (!a.gpu) {
     throw InputError(path, "--counters", "a trace of an unknown GPU",
                      "--traced-gpu NAME beside it");
   }
-  const CounterReport report = read_counter_report(path);
+  CounterReport report = read_counter_report(path);
+  hold_against(counted_gpu(*a.gpu), report);
   a.losses.merge(report.losses);
   std::int64_t matched = 0;
   std::int64_t unmatched = 0;

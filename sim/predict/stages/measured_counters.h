@@ -3,9 +3,13 @@
 
 #include <string>
 
+#include "sim/counters/counted_gpu.h"
 #include "sim/predict/traced_run.h"
 
 namespace tandem {
+
+/// What `gpu` allows a counter report to say.
+CountedGpu counted_gpu(const GpuArch& gpu);
 
 /// Matches the report with every step of the trace and replaces the counters of matched kernels;
 /// what could not be matched is counted in TracedRun::losses. Errors: InputError for an unreadable
