@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
+#include "sim/predict/stages/kernel_counters.h"
 #include "sim/predict/stages/measured_counters.h"
 
 namespace tandem {
@@ -17,6 +19,15 @@ std::optional<Observation> unknown_device(const Evidence& e) {
 std::optional<Observation> no_launch_geometry(const Evidence& e) {
   if (e.run.states_grids || e.run.trace.activities.size() == 0) return {};
   return Observation{Concern::doubt, 1, 0, "most kernel time"};
+}
+
+std::optional<Observation> impossible_launches(const Evidence& e) {
+  if (!e.run.gpu) return {};
+  const std::vector<std::uint32_t> found = impossible_launches(e.run.trace, *e.run.gpu);
+  if (found.empty()) return {};
+  const auto all = static_cast<double>(e.run.trace.activities.size());
+  return Observation{Concern::wrong, static_cast<double>(found.size()) / all, 0,
+                     place_of_kernel(e, found.front())};
 }
 
 std::optional<Observation> counters_of_another_run(const Evidence& e) {

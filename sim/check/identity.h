@@ -10,6 +10,7 @@ namespace tandem {
 
 std::optional<Observation> unknown_device(const Evidence& e);
 std::optional<Observation> no_launch_geometry(const Evidence& e);
+std::optional<Observation> impossible_launches(const Evidence& e);
 std::optional<Observation> counters_of_another_run(const Evidence& e);
 std::optional<Observation> counters_of_another_gpu(const Evidence& e);
 std::optional<Observation> impossible_counters(const Evidence& e);

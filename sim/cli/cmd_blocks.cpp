@@ -5,6 +5,7 @@
 #include <iostream>
 #include <map>
 
+#include "models/arch/occupancy.h"
 #include "models/kernel/counters/cost_model.h"
 #include "sim/cli/files.h"
 #include "sim/cli/scenario_options.h"
@@ -18,6 +19,8 @@ namespace tandem {
 namespace {
 
 namespace po = boost::program_options;
+
+constexpr std::size_t most_of_name = 80;
 
 /// A position in the step, or the longest kernel whose name holds the text. Row of activities.
 std::uint32_t find_kernel(const Step& step, const std::string& wanted) {
@@ -81,9 +84,21 @@ void write_blocks(const std::string& path, const std::string& kernel, const Bloc
 }
 
 /// The schedule of an activity of the step, with the pace that its counters assume.
-BlockSchedule schedule_of(const Prediction& p, const CostConstants& costs, std::uint32_t row) {
+/// Errors: InputError for a kernel that the GPU cannot hold.
+BlockSchedule schedule_of(const Prediction& p, const CostConstants& costs, std::uint32_t row,
+                          const std::string& trace, const std::string& kernel) {
   const TraceLaunches launches(p.step);
   const KernelLaunch launch = launches.launch(row);
+  const LaunchGeometry& g = launch.geometry;
+  if (occupancy(*p.target, g).blocks_per_sm == 0) {
+    throw InputError(
+        trace, kernel.substr(0, most_of_name),
+        fmt::format("a block of {} threads, {} registers each and {} B of shared memory, "
+                    "which no SM of {} holds",
+                    std::uint64_t{g.block[0]} * g.block[1] * g.block[2], g.registers_per_thread,
+                    g.shared_bytes, p.target->display_name),
+        "a kernel that the GPU can run");
+  }
   return schedule_blocks(*p.target, launch.geometry, launch.duration_us,
                          block_pace(*p.target, launch, costs));
 }
@@ -135,11 +150,11 @@ int run_blocks(const Arguments& arguments) {
   const Activities& acts = p.step.trace.activities;
   const std::string name(p.step.trace.strings.get(acts.name[row]));
   if (!acts.geometry[row].valid()) {
-    throw InputError(a.summary.path, name.substr(0, 80), "no launch geometry",
+    throw InputError(a.summary.path, name.substr(0, most_of_name), "no launch geometry",
                      "a kernel whose grid and block the trace states");
   }
   const LaunchGeometry& geometry = p.step.trace.geometries[acts.geometry[row].index()];
-  const BlockSchedule s = schedule_of(p, a.configs.costs, row);
+  const BlockSchedule s = schedule_of(p, a.configs.costs, row, a.summary.path, name);
   print_summary(name, geometry, *p.target, s);
   print_counters(*p.target, s, p.step_counters[row],
                  a.configs.costs.general().counter_window_cycles);

@@ -250,6 +250,10 @@ TracedRun measure(Trace trace, const ReplayOptions& options, Configs configs) {
     const TraceLaunches launches(a.trace, a.links, nest_ops(a.trace, a.links).of_call);
     a.counters = kernel_counters(a.trace, launches, *a.gpu, a.configs.costs, a.configs.time,
                                  options.cache, a.losses);
+    a.losses.add("impossible_launches", Severity::warning,
+                 "kernels a block of which the traced GPU cannot hold, by registers, threads or "
+                 "shared memory: they are taken to occupy nothing",
+                 static_cast<std::int64_t>(impossible_launches(a.trace, *a.gpu).size()));
   }
   a.pool = TracedPool(a.trace, places(a.counters));
   const HostModel& host = a.configs.host;

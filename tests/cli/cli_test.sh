@@ -482,6 +482,10 @@ json closed.json 'assert d["schema"]'
 expect 0 blocks "$trace" --kernel 0 --out blocks.json; has out 'waves'; empty err
 json blocks.json 'assert any(e["name"].startswith("block ") for e in d["traceEvents"])'
 expect 0 blocks "$trace" --kernel 0 --gpu v100_sxm2_16gb; has out 'on 80 SMs'
+sed 's/"shared memory": *[0-9]*/"shared memory": 1000000/' "$trace" >large.json
+bad_input blocks large.json --kernel 0; has err 'large.json:conv_fprop'; has err '1000000 B of shared memory, which no SM of'
+expect 0 replay large.json; has out 'impossible_launches'
+expect 1 check large.json; has out 'impossible_launches'
 bad_input blocks "$trace"; has err 'no --kernel'
 bad_input blocks "$trace" --kernel no_such_kernel
 bad_input blocks "$trace" --kernel 99; has err 'a position in the step'

@@ -150,6 +150,19 @@ std::vector<WorkCounters> kernel_counters(const Trace& trace, const TraceLaunche
   return counters;
 }
 
+std::vector<std::uint32_t> impossible_launches(const Trace& trace, const GpuArch& gpu) {
+  std::vector<bool> fits;
+  for (const LaunchGeometry& geometry : trace.geometries) {
+    fits.push_back(occupancy(gpu, geometry).blocks_per_sm > 0);
+  }
+  const Activities& acts = trace.activities;
+  std::vector<std::uint32_t> found;
+  for (std::uint32_t a = 0; a < acts.size(); ++a) {
+    if (acts.geometry[a].valid() && !fits[acts.geometry[a].index()]) found.push_back(a);
+  }
+  return found;
+}
+
 void apply_residual(const WorkCounters& measured, const WorkCounters& model, const GpuArch& gpu,
                     WorkCounters& scenario) {
   constexpr double most = 4;  // times the model, beyond which it says nothing of that counter

@@ -21,6 +21,10 @@ std::vector<WorkCounters> kernel_counters(const Trace& trace, const TraceLaunche
                                           const TimeConstants& time, CacheState cache,
                                           LossList& losses);
 
+/// Kernels a block of which `gpu` cannot hold, by threads, registers or shared memory: they ran on
+/// another GPU, or what the trace says of them is wrong.
+std::vector<std::uint32_t> impossible_launches(const Trace& trace, const GpuArch& gpu);
+
 /// Multiplies `scenario`, counters of the kernel model, by measured over model of the traced
 /// kernel. Where the model counts nearly nothing (traffic of a kernel whose operands it takes to be
 /// in L2) a ratio tells nothing of another kernel: what it lacks is added in proportion to the

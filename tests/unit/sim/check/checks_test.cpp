@@ -47,9 +47,28 @@ Trace loop(double drift_ppm = 0) {
 
 TEST(Check, NothingIsWrongWithARegularLoop) {
   const CheckReport report = check_of(loop());
+  EXPECT_EQ(find(report, "impossible_launches"), nullptr);
   EXPECT_FALSE(report.any(Concern::wrong)) << check_text({}, report);
   EXPECT_EQ(report.checks, checks().size());
   EXPECT_EQ(report.verdicts.size(), std::size(uses));
+}
+
+TEST(Check, LaunchesThatTheGpuCannotHold) {
+  Trace trace = loop();
+  trace.geometries.push_back({{1, 1, 1}, {1024, 1, 1}, 255, 0});  // 261,120 of 65,536 registers
+  trace.geometries.push_back({{1, 1, 1}, {32, 1, 1}, 32, 1'000'000});  // of at most 232,448 B
+  const auto last = static_cast<std::uint32_t>(trace.geometries.size());
+  trace.activities.geometry[30] = GeometryId(last - 2);
+  trace.activities.geometry[31] = GeometryId(last - 1);
+  ReplayOptions o;
+  o.configs = source_path("configs");
+  const TracedRun run = analyse(std::move(trace), o);
+  EXPECT_EQ(run.losses.count("impossible_launches"), 2);
+  const CheckReport report = check(run, limits());
+  const Finding* found = find(report, "impossible_launches");
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->seen.concern, Concern::wrong);
+  EXPECT_DOUBLE_EQ(found->seen.value, 2.0 / 200);
 }
 
 TEST(Check, DriftIsTheSlopeOfTheShortestLaunches) {
