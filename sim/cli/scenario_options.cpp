@@ -53,16 +53,11 @@ void add_option(const TransformOption& option, po::options_description& options)
   }
 }
 
-constexpr std::int64_t most_counted = 1'000'000'000;
-constexpr double least_memory_gb = 1e-6;
-constexpr double most_memory_gb = 1e6;
-
-std::int64_t count_of(const po::variables_map& values, const std::string& name) {
-  if (values.count(name) == 0) return 0;
-  const auto count = values[name].as<std::int64_t>();
-  if (count >= 1 && count <= most_counted) return count;
-  throw InputError("command line", "--" + name, std::to_string(count),
-                   fmt::format("1 to {}", most_counted));
+/// The value of an option that the command may not have.
+template <class T>
+std::optional<T> given(const po::variables_map& values, const std::string& name) {
+  if (values.count(name) == 0) return {};
+  return values[name].as<T>();
 }
 
 }  // namespace
@@ -83,24 +78,21 @@ void add_trace_options(po::options_description& options) {
       "peak memory of the traced run; default: its [memory] events, else estimated");
 }
 
-void read_trace_options(const po::variables_map& values, ReplayOptions& options) {
-  options.traced_gpu = values["traced-gpu"].as<std::string>();
-  options.steps = {values["step"].as<std::string>(), count_of(values, "steps")};
-  if (options.steps.count > 0 && !options.steps.annotation.empty()) {
-    throw InputError("command line", "--steps", "--step beside it", "one of the two");
-  }
-  options.traced_batch = count_of(values, "traced-batch");
-  if (values.count("peak-memory") == 0) return;
-  const auto gb = values["peak-memory"].as<double>();
-  if (!(gb >= least_memory_gb && gb <= most_memory_gb)) {
-    throw InputError("command line", "--peak-memory", fmt::format("{}", gb),
-                     fmt::format("gigabytes, {} to {}", least_memory_gb, most_memory_gb));
-  }
-  options.peak_memory_bytes = gb * bytes_per_gb;
+StatedRun stated_run(const po::variables_map& values) {
+  const StatedRun stated{
+      given<std::int64_t>(values, "steps"), given<std::string>(values, "step").value_or(""),
+      given<std::int64_t>(values, "traced-batch"), given<double>(values, "peak-memory"),
+      given<double>(values, "measured-step")};
+  check_stated(stated, as_options);
+  return stated;
 }
 
-bool is_iteration(double seconds) {
-  return seconds >= shortest_iteration_s && seconds <= longest_iteration_s;
+void read_trace_options(const po::variables_map& values, ReplayOptions& options) {
+  const StatedRun stated = stated_run(values);
+  options.traced_gpu = values["traced-gpu"].as<std::string>();
+  options.steps = {stated.step, stated.steps.value_or(0)};
+  options.traced_batch = stated.traced_batch.value_or(0);
+  options.peak_memory_bytes = stated.peak_memory_gb.value_or(0) * bytes_per_gb;
 }
 
 void add_host_options(po::options_description& options) {
@@ -112,13 +104,7 @@ void add_host_options(po::options_description& options) {
 
 void read_host_options(const po::variables_map& values, ReplayOptions& options) {
   options.host = values["host"].as<std::string>();
-  if (values.count("measured-step") == 0) return;
-  const double seconds = values["measured-step"].as<double>();
-  if (!is_iteration(seconds)) {
-    throw InputError("command line", "--measured-step", fmt::format("{}", seconds),
-                     fmt::format("seconds, {} to {}", shortest_iteration_s, longest_iteration_s));
-  }
-  options.measured_step_us = seconds * 1e6;
+  options.measured_step_us = stated_run(values).measured_step_s.value_or(0) * 1e6;
 }
 
 void show_import(ReplayOptions& options) {

@@ -8,19 +8,19 @@
 #include "sim/cli/arguments.h"
 #include "sim/cli/output.h"
 #include "sim/predict/ranks/replay_ranks.h"
+#include "sim/predict/stated.h"
 
 namespace tandem {
 
 /// Options that say of a trace what it does not say itself; every command that reads one has them.
 void add_trace_options(boost::program_options::options_description& options);
 
+/// What such options, and --measured-step, say. Errors: check_stated().
+StatedRun stated_run(const boost::program_options::variables_map& values);
+
 /// Errors: InputError for values that no trace can have and for --steps beside --step.
 void read_trace_options(const boost::program_options::variables_map& values,
                         ReplayOptions& options);
-
-/// Whether an iteration that somebody timed may take so long.
-inline constexpr double shortest_iteration_s = 1e-6, longest_iteration_s = 1e4;
-bool is_iteration(double seconds);
 
 /// The host that predictions have: --host and --measured-step.
 void add_host_options(boost::program_options::options_description& options);

@@ -11,6 +11,7 @@
 #include "sim/core/fields/field.h"
 #include "sim/core/named.h"
 #include "sim/predict/options.h"
+#include "sim/predict/stated.h"
 
 namespace tandem {
 
@@ -228,6 +229,14 @@ void check_job(const Experiment& e, const Place& file) {
   if (e.price > 0 && e.samples <= 0) (file / "price").fail("no samples", "samples beside it");
 }
 
+/// Errors: InputError for what no traced run can have.
+void check_run(const Experiment& e, const std::string& path) {
+  const auto said = [](auto value) { return value > 0 ? std::optional(value) : std::nullopt; };
+  check_stated({said(e.steps), e.step, said(e.traced_batch), said(e.peak_memory_gb),
+                said(e.measured_step_s)},
+               {path, "steps", "step", "traced_batch", "peak_memory_gb", "measured_step_s"});
+}
+
 std::string beside(const std::string& path, const std::string& file) {
   if (file.empty() || file == "-") return file;
   return (std::filesystem::path(path).parent_path() / file).lexically_normal().string();
@@ -307,6 +316,7 @@ Experiment parse_experiment(const Json& json, const std::string& path,
   }
   check_metrics(e, file, metrics);
   check_job(e, file);
+  check_run(e, path);
   return e;
 }
 

@@ -219,32 +219,43 @@ void check_asked_somewhere(const std::vector<Axis>& axes) {
   }
 }
 
+/// Errors: InputError for a GPU under two of its names.
+void check_gpus(const GpuCatalogue& gpus, const Axis& axis) {
+  std::map<std::string, std::string> named;
+  for (const std::string& value : axis.values) {
+    if (value == asks_nothing) continue;
+    const auto [it, first] = named.emplace(find_gpu(gpus, value).name, value);
+    if (!first) {
+      throw InputError("sweep", axis.name, it->second + " and " + value + ", which are one GPU",
+                       "each GPU once");
+    }
+  }
+}
+
 }  // namespace
 
 void check_values(const SweepBase& base, const Experiment& experiment, const std::string& path) {
-  const auto check = [&](const std::string& key, const std::string& name,
-                         const std::string& value) {
+  const auto at = [&](const std::string& key, const auto& check) {
     try {
-      check_value(base, name, value);
+      check();
     } catch (const InputError& error) {
       throw InputError(path, key, error.found(), error.expected());
     }
   };
   const auto check_all = [&](const std::string& key, const std::vector<Axis>& axes) {
     for (const Axis& axis : axes) {
-      for (const std::string& value : axis.values) check(key + "." + axis.name, axis.name, value);
+      at(key + "." + axis.name, [&] {
+        for (const std::string& value : axis.values) check_value(base, axis.name, value);
+        if (axis.name == "gpu") check_gpus(base.run.configs.gpus, axis);
+      });
     }
-    try {
-      check_asked_somewhere(axes);
-    } catch (const InputError& error) {
-      throw InputError(path, key, error.found(), error.expected());
-    }
+    at(key, [&] { check_asked_somewhere(axes); });
   };
   check_all("axes", experiment.axes);
   if (!experiment.elasticity) return;
   check_all("elasticity.at", experiment.elasticity->at);
   for (const std::string& parameter : experiment.elasticity->parameters) {
-    check("elasticity.parameters", parameter, "");
+    at("elasticity.parameters", [&] { check_value(base, parameter, ""); });
   }
 }
 

@@ -72,6 +72,18 @@ TEST(ExperimentBadInput, Axes) {
   expect_experiment_error(with(R"({"gpu.sm_count": [null]})"), "a text");
 }
 
+TEST(ExperimentBadInput, WhatNoTracedRunCanHave) {
+  const std::string axes = R"({"batch": [8]})";
+  EXPECT_EQ(experiment_error(with(axes, R"(, "steps": 2, "peak_memory_gb": 80)")), "");
+  expect_experiment_error(with(axes, R"(, "steps": 2, "step": "train")"),
+                          "steps: found step beside it, expected one of the two");
+  expect_experiment_error(with(axes, R"(, "steps": 1000000001)"),
+                          "steps: found 1000000001, expected 1 to 1000000000");
+  expect_experiment_error(with(axes, R"(, "traced_batch": 1000000001)"), "traced_batch: found");
+  expect_experiment_error(with(axes, R"(, "peak_memory_gb": 1e7)"), "gigabytes, 1e-06 to 1000000");
+  expect_experiment_error(with(axes, R"(, "measured_step_s": 1e5)"), "seconds, 1e-06 to 10000");
+}
+
 TEST(ExperimentBadInput, AGridThatCannotBeEnumerated) {
   std::string values = "[1";
   for (int i = 2; i <= 101; ++i) values.append(", ").append(std::to_string(i));

@@ -546,6 +546,17 @@ cat "$trace" | "$program" sweep - --mode as-traced,eager-sync --out piped --quie
 bad_input sweep "$trace" --batch 8,,16; has err 'an empty value'
 bad_input sweep "$trace" --batch 8,many; has err 'axes.batch.1'
 bad_input sweep "$trace" --gpu h200,none; has err 'command line:axes.gpu'
+bad_input sweep "$trace" --gpu h200,h200_sxm; has err 'axes.gpu: found h200 and h200_sxm, which are one GPU'
+# What is said of a traced run is checked alike wherever it is said.
+for line in "replay $trace" "sweep $trace --batch 8,16" "check $trace" "advise $trace" "blocks $trace --kernel 0"; do
+  bad_input $line --steps 2 --step x; has err '--steps: found --step beside it'
+  bad_input $line --steps 0; has err '--steps: found 0, expected 1 to'
+done
+for line in "replay $trace" "sweep $trace --batch 8,16"; do
+  bad_input $line --peak-memory 1e7; has err '--peak-memory: found 10000000, expected gigabytes'
+  bad_input $line --measured-step nan; has err '--measured-step: found nan, expected seconds'
+  bad_input $line --traced-batch -1; has err '--traced-batch: found -1, expected 1 to'
+done
 bad_input sweep "$trace" --host nobody; has err 'unknown host'
 bad_input sweep "$trace" --attention auto,math; has err 'axes: found no --compile'
 bad_input sweep lenet5 --attention math --compile none; has err 'axes: found no --compile'

@@ -6,6 +6,7 @@
 
 #include "sim/check/checks.h"
 #include "sim/cli/arguments.h"
+#include "sim/cli/scenario_options.h"
 #include "sim/cli/schema/documents.h"
 #include "sim/counters/match.h"
 #include "sim/predict/stages/measured_counters.h"
@@ -21,8 +22,7 @@ namespace po = boost::program_options;
 ReplayOptions replay_options(const po::variables_map& values) {
   ReplayOptions o;
   o.trace_path = values["trace"].as<std::string>();
-  o.traced_gpu = values["traced-gpu"].as<std::string>();
-  o.steps = {values["step"].as<std::string>(), values["steps"].as<std::int64_t>()};
+  read_trace_options(values, o);
   o.configs = data_root() + "/configs";
   return o;
 }
@@ -35,7 +35,7 @@ CommandLine check_line() {
       "counters", text_value(file_value),
       "Nsight Compute report (ncu --csv, any page) that is said to be of the same workload")(
       "traced-gpu", text_value(gpu_value), "the traced GPU, where the trace does not tell it")(
-      "steps", po::value<std::int64_t>()->value_name("N")->default_value(0, ""),
+      "steps", po::value<std::int64_t>()->value_name("N"),
       "iterations that the trace holds; default: its marks, else what repeats itself")(
       "step", text_value("NAME"), "an annotation that begins each step");
   output.add_options()("json", text_value(file_value), "write the result here; -: stdout")(

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "models/whatif/transform.h"
+#include "sim/cli/scenario_options.h"
 #include "sim/core/fields/field.h"
 #include "sim/core/text/numbers.h"
 #include "sim/predict/network_run.h"
@@ -148,8 +149,9 @@ bool may_be_experiment(const std::string& path) {
 
 namespace {
 
-/// What experiment files say beside axes.
+/// What experiment files say beside axes. Errors: InputError for what no traced run can have.
 void set_inputs(const po::variables_map& values, Json& json) {
+  stated_run(values);  // says of an option what a key could not: a number that is none
   const auto key_of = [](std::string option) {
     std::replace(option.begin(), option.end(), '-', '_');
     return option;
