@@ -104,16 +104,38 @@ CommandLine square_line() {
           {launch, output}};
 }
 
+namespace {
+
+/// Whether a launch is asked for. Errors: InputError for what says nothing without the other.
+bool asks_launch(const po::variables_map& values) {
+  const bool picture = !values["figure"].as<std::string>().empty();
+  const bool blocks = values.count("blocks") > 0, threads = values.count("threads") > 0;
+  if (blocks && threads) return true;
+  if (blocks != threads || !picture) {
+    throw InputError("command line", "square",
+                     !blocks && !threads ? "no --blocks or no --threads"
+                     : blocks            ? "no --threads"
+                                         : "no --blocks",
+                     "tandem square --blocks B --threads T, or --figure FILE.svg");
+  }
+  if (!values["json"].as<std::string>().empty()) {
+    throw InputError("command line", "--json", "no --blocks and --threads",
+                     "both beside it: a figure has no JSON");
+  }
+  return false;
+}
+
+}  // namespace
+
 int run_square(const Arguments& arguments) {
   const auto parsed = parse_arguments(square_line(), arguments);
   if (!parsed) return exit_ok;
   const po::variables_map& values = *parsed;
   const std::string picture = values["figure"].as<std::string>();
-  const bool launch = values.count("blocks") > 0 && values.count("threads") > 0;
-  if (!launch && picture.empty()) {
-    throw InputError("command line", "square", "no --blocks or no --threads",
-                     "tandem square --blocks B --threads T, or --figure FILE.svg");
-  }
+  const bool launch = asks_launch(values);
+  constexpr std::int64_t most_blocks = (std::int64_t{1} << 31U) - 1;
+  const std::uint32_t blocks = launch ? count(values, "blocks", most_blocks) : 0;
+  const std::uint32_t threads = launch ? count(values, "threads", 1024) : 0;
   const std::string root = data_root() + "/configs/";
   const GpuCatalogue gpus = load_catalogue(root + "gpus");
   const std::string asked = values["gpu"].as<std::string>();
@@ -125,9 +147,6 @@ int run_square(const Arguments& arguments) {
     write_file(picture, [&](std::ostream& out) { out << figure(model); });
   }
   if (!launch) return exit_ok;
-  constexpr std::int64_t most_blocks = (std::int64_t{1} << 31U) - 1;
-  const std::uint32_t blocks = count(values, "blocks", most_blocks);
-  const std::uint32_t threads = count(values, "threads", 1024);
   const TinyLaunchCost cost = model(blocks, threads);
   const std::string json = values["json"].as<std::string>();
   write_document(json, to_json(cost, model.gpu, blocks, threads));

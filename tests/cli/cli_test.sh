@@ -659,6 +659,9 @@ expect 0 square --blocks 1024 --threads 256 --gpu h200_sxm --own-lines --json -
 json out "assert d['schema'] == 'tandem.square/1' and 0 < d['smocc'] <= d['smact'] <= 1"
 expect 0 square --figure square.svg; empty out; grep -q '</svg>' square.svg || fail 'no picture of the square kernel'
 bad_input square --blocks 1024; has err '--threads'
+for given in '--blocks 8' '--threads 8'; do bad_input square --figure figure.svg $given --json square.json; has err 'square: found no --'; done
+bad_input square --figure figure.svg --json square.json; has err '--json: found no --blocks'
+bad_input square --figure figure.svg --blocks 0 --threads 32; has err '--blocks: found 0'; [[ ! -e figure.svg ]] || fail 'square: a figure of nothing'
 bad_input square --blocks 0 --threads 32; has err '--blocks'
 bad_input square --blocks 1 --threads -1; has err '1 to 1024'
 bad_input square --blocks 1 --threads 32 --gpu none; has err 'unknown GPU'
