@@ -1,6 +1,11 @@
 #include "models/energy/energy_config.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
 
 #include "models/kernel/classify/classify.h"
 #include "sim/core/fields/constants.h"
@@ -36,6 +41,45 @@ void check_keys(const Json& json, const Place& place, const std::vector<std::str
   }
 }
 
+/// Whether the symmetric matrix is one of correlations of anything: Cholesky's decomposition finds
+/// no negative rest on its diagonal.
+bool is_positive(const TraceEnergyModel& model) {
+  constexpr double rounding = 1e-6;  // of the numbers as files state them
+  std::array<std::array<double, fitted>, fitted> root{};
+  for (std::size_t i = 0; i < fitted; ++i) {
+    for (std::size_t j = 0; j <= i; ++j) {
+      double rest = model.correlation[i][j];
+      for (std::size_t k = 0; k < j; ++k) rest -= root[i][k] * root[j][k];
+      if (i == j && rest < -rounding) return false;
+      if (i == j) {
+        root[i][i] = std::sqrt(std::max(rest, 0.0));
+      } else {
+        root[i][j] = root[j][j] > rounding ? rest / root[j][j] : 0;
+      }
+    }
+  }
+  return true;
+}
+
+/// Errors: InputError for numbers that are no correlations.
+void check_correlation(const Place& place, const TraceEnergyModel& model) {
+  const auto at = [](std::size_t i, std::size_t j, double value) {
+    return fmt::format("{} in row {}, column {}", value, i + 1, j + 1);
+  };
+  for (std::size_t i = 0; i < fitted; ++i) {
+    const double own = model.correlation[i][i];
+    if (own != 1) place.fail(at(i, i, own), "1 on the diagonal");
+    for (std::size_t j = 0; j < i; ++j) {
+      const double one = model.correlation[i][j], other = model.correlation[j][i];
+      if (one != other)
+        place.fail(at(i, j, one), fmt::format("{}, as the other way around", other));
+    }
+  }
+  if (!is_positive(model)) {
+    place.fail("correlations that contradict each other", "a positive semi-definite matrix");
+  }
+}
+
 void read_correlation(const Json& json, const Place& place, TraceEnergyModel& model) {
   const std::string expected = std::to_string(fitted) + " rows of as many numbers from -1 to 1";
   if (!json.is_array() || json.size() != fitted) place.fail(describe_json(json), expected);
@@ -50,6 +94,7 @@ void read_correlation(const Json& json, const Place& place, TraceEnergyModel& mo
       model.correlation[i][j] = r;
     }
   }
+  check_correlation(place, model);
 }
 
 KernelFamily read_family(const Json& json, const Place& place) {
@@ -213,16 +258,23 @@ std::optional<EnergyConfig> load_energy(const std::string& gpu_path) {
   return load_energy(gpu_path, files);
 }
 
-void add_energy_of(EnergyCatalogue& catalogue, const std::string& gpu_name,
-                   const std::string& gpu_path, GpuFiles& files) {
+void add_energy_of(EnergyCatalogue& catalogue, const GpuArch& gpu, const std::string& gpu_path,
+                   GpuFiles& files) {
   auto config = load_energy(gpu_path, files);
-  if (config) catalogue.gpus.emplace_back(gpu_name, std::move(*config));
+  if (!config) return;
+  for (const auto& [part, watts] :
+       {std::pair{"trace", config->trace.static_w}, std::pair{"access", config->access.static_w}}) {
+    if (watts <= gpu.tdp_w) continue;
+    const Place place{gpu_path, fmt::format("energy.{}.static_w", part)};
+    place.fail(fmt::format("{} W", watts), fmt::format("at most the {} W of tdp_w", gpu.tdp_w));
+  }
+  catalogue.gpus.emplace_back(gpu.name, std::move(*config));
 }
 
 EnergyCatalogue load_energies(const GpuCatalogue& gpus, GpuFiles& files) {
   EnergyCatalogue catalogue{gpus.folder, {}};
   for (const GpuArch& gpu : gpus.gpus) {
-    add_energy_of(catalogue, gpu.name, gpus.folder + "/" + gpu.name + ".json", files);
+    add_energy_of(catalogue, gpu, gpus.folder + "/" + gpu.name + ".json", files);
   }
   return catalogue;
 }

@@ -37,9 +37,10 @@ std::vector<Field<AccessEnergies>> access_energy_fields();
 /// "energy" of a file in configs/gpus, or of its base; nothing where neither has one.
 /// Errors: InputError `file:key: found X, expected Y`.
 std::optional<EnergyConfig> load_energy(const std::string& gpu_path);
-/// Those of a GPU in a file outside the folder.
-void add_energy_of(EnergyCatalogue& catalogue, const std::string& gpu_name,
-                   const std::string& gpu_path, GpuFiles& files);
+/// Those of a GPU in a file outside the folder. Errors: InputError, also for a board that draws
+/// more without work than its limit allows.
+void add_energy_of(EnergyCatalogue& catalogue, const GpuArch& gpu, const std::string& gpu_path,
+                   GpuFiles& files);
 EnergyCatalogue load_energies(const GpuCatalogue& gpus);
 EnergyCatalogue load_energies(const GpuCatalogue& gpus, GpuFiles& files);
 /// The constants of a GPU, with its power limit; `gpu` may hold overrides. Errors: InputError if

@@ -30,7 +30,7 @@ void add_file(GpuCatalogue& gpus, EnergyCatalogue& energies, const std::string& 
   if (!is_gpu_file(gpu)) return;
   GpuFiles files(gpus.folder);
   add_gpu(gpus, gpu, files);
-  add_energy_of(energies, gpus.gpus.back().name, gpu, files);
+  add_energy_of(energies, gpus.gpus.back(), gpu, files);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <tuple>
 
 #include "models/arch/gpu_config.h"
 #include "models/energy/power_log.h"
@@ -115,6 +116,37 @@ TEST_F(EnergyConfigFile, WrongFrame) {
   expect_has(gpu_error([](Json& j) { j["correlation"][1] = "x"; }), "6 rows");
   expect_has(error_of([&] { load_energy(write("list.json", "[]")); }), "an object");
   expect_has(error_of([&] { load_energy((dir_ / "none.json").string()); }), "none.json");
+}
+
+TEST_F(EnergyConfigFile, WrongCorrelations) {
+  const auto set = [](std::size_t i, std::size_t j, double r) {
+    return [=](Json& json) { json["correlation"][i][j] = r; };
+  };
+  expect_has(gpu_error(set(1, 1, -1)), "found -1 in row 2, column 2, expected 1 on the diagonal");
+  expect_has(gpu_error(set(2, 1, 0.123)), "found 0.123 in row 3, column 2");
+  // The first goes with the second and with the third, these against each other.
+  expect_has(gpu_error([](Json& json) {
+               for (std::size_t i = 0; i < 6; ++i) {
+                 for (std::size_t j = 0; j < 6; ++j) json["correlation"][i][j] = i == j ? 1 : 0;
+               }
+               for (const auto& [i, j, r] : {std::tuple{0, 1, 0.9}, {0, 2, 0.9}, {1, 2, -0.9}}) {
+                 json["correlation"][i][j] = json["correlation"][j][i] = r;
+               }
+             }),
+             "found correlations that contradict each other");
+}
+
+TEST_F(EnergyConfigFile, MorePowerWithoutWorkThanTheBoardMayDraw) {
+  for (const char* part : {"trace", "access"}) {
+    Json json = read_json_file(configs + "/gpus/h200_sxm.json");
+    json["energy"][part]["static_w"]["value"] = 701;
+    const std::string path = write("h200_sxm.json", json.dump());
+    GpuFiles files;
+    EnergyCatalogue energies;
+    expect_has(
+        error_of([&] { add_energy_of(energies, load_gpu(path), path, files); }),
+        std::string("energy.") + part + ".static_w: found 701 W, expected at most the 700 W");
+  }
 }
 
 TEST_F(EnergyConfigFile, WrongRules) {
