@@ -15,6 +15,7 @@
 #include "models/step/unrecorded/options.h"
 #include "models/step/unrecorded/parts.h"
 #include "models/step/unrecorded/types.h"
+#include "sim/core/units.h"
 #include "sim/engine/engine.h"
 #include "sim/metrics/intervals.h"
 #include "sim/metrics/step_metrics.h"
@@ -280,6 +281,21 @@ void find_base(Profiler profiler, const Step& step, TracedRun& a) {
   a.base_band = base_band(a, profiler, step, loop);
 }
 
+namespace {
+
+/// Errors: InputError for a peak that somebody says it was and that does not even hold the step's
+/// parameters.
+void check_said_peak(const TracedRun& a) {
+  const double parameters = a.memory ? a.memory->kept.parameters : 0;
+  if (a.said_peak_bytes <= 0 || a.said_peak_bytes >= parameters) return;
+  throw InputError(a.summary.path, "--peak-memory",
+                   fmt::format("{} GB", a.said_peak_bytes / bytes_per_gb),
+                   fmt::format("at least {:.3f} GB, which the parameters of the step take",
+                               parameters / bytes_per_gb));
+}
+
+}  // namespace
+
 void find_step(const MeasuredPlan& plan, const ReplayOptions& options, TracedRun& a) {
   if (options.measured_step_us != 0) {
     a.configs.host = host_of_step(a, plan, options.measured_step_us, a.losses);
@@ -296,6 +312,7 @@ void find_step(const MeasuredPlan& plan, const ReplayOptions& options, TracedRun
   a.said_peak_bytes = options.peak_memory_bytes;
   // Who made the step knows its memory (sim/predict/network_run.cpp).
   if (a.gpu && !a.is_generated()) a.memory = traced_peak(a, nullptr);
+  check_said_peak(a);
   a.losses.add("memory_in_graphs", Severity::warning,
                "most device work was launched by CUDA graphs, of whose tensors the trace does not "
                "tell: no peak of memory (--peak-memory GB says it)",

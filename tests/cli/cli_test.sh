@@ -451,6 +451,9 @@ sha256sum --quiet -c before.sum || fail 'an output took the place of an input'
 expect 0 replay own.json --quiet --json /dev/null --kernels /dev/null
 expect 0 replay own.json --out here_too --json here_too/other.json --quiet
 
+# A peak that would not even hold the parameters.
+bad_input demo --out small --peak-memory 0.001; has err '--peak-memory: found 0.001 GB, expected at least 0.'
+
 # Output that cannot be written.
 bad_input replay "$trace" --json no/such/folder.json; has err 'no/such/folder.json: found No such file'
 bad_input replay "$trace" --kernels folder
