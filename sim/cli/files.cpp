@@ -1,12 +1,16 @@
 #include "sim/cli/files.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <optional>
+#include <thread>
 
 #include "sim/core/error.h"
 #include "sim/trace/source/compression.h"
@@ -48,6 +52,40 @@ bool keeps_nothing(const std::string& path) {
   return fs::exists(status) && !fs::is_regular_file(status);
 }
 
+/// An end of a named pipe for writing. While it is open, a reader that has come waits for what is
+/// written through others. Errors: InputError where nobody reads.
+class PipeEnd {
+ public:
+  explicit PipeEnd(const std::string& path) {
+    const auto end = std::chrono::steady_clock::now() + longest_for_reader;
+    while ((pipe_ = open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0) {
+      if (errno != ENXIO) return;  // writing finds what else is wrong
+      if (std::chrono::steady_clock::now() >= end) {
+        throw InputError(path, "", "a pipe that nobody reads", "a file that can be written");
+      }
+      std::this_thread::sleep_for(pause);
+    }
+  }
+  PipeEnd(const PipeEnd&) = delete;
+  PipeEnd& operator=(const PipeEnd&) = delete;
+  ~PipeEnd() {
+    if (pipe_ >= 0) close(pipe_);
+  }
+
+ private:
+  /// Whoever starts a reader beside tandem has started it by then.
+  static constexpr std::chrono::seconds longest_for_reader{5};
+  static constexpr std::chrono::milliseconds pause{20};
+  int pipe_ = -1;
+};
+
+void write_in_place(const std::string& path, fs::file_type type,
+                    const std::function<void(std::ostream&)>& write) {
+  std::optional<PipeEnd> pipe;
+  if (type == fs::file_type::fifo) pipe.emplace(path);
+  if (const int failed = write_to(path, path, write); failed != 0) fail(path, failed);
+}
+
 }  // namespace
 
 void check_written(const std::vector<NamedFile>& read, const std::vector<NamedFile>& written) {
@@ -79,9 +117,10 @@ void write_file(const std::string& path, const std::function<void(std::ostream&)
   }
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
+  // Nothing is known of a place that links hide from themselves; it is not ours to replace.
+  if (status.type() == fs::file_type::none) fail(path, error.value());
   if (fs::exists(status) && !fs::is_regular_file(status)) {
-    if (const int failed = write_to(path, path, write); failed != 0) fail(path, failed);
-    return;
+    return write_in_place(path, status.type(), write);
   }
   // A link keeps pointing where it does: the file that it names is replaced.
   const fs::path target = fs::exists(status) ? fs::canonical(path, error) : fs::path(path);

@@ -21,7 +21,7 @@ void check_written(const std::vector<NamedFile>& read, const std::vector<NamedFi
 /// Calls `write` on a file beside `path` and then renames it, so that nobody finds half a file and
 /// a failure leaves an older one whole. Names that end in .gz or .zst are compressed so. Devices
 /// and pipes are written in place. "-": standard output; empty: nothing is written. Errors:
-/// InputError for a path that cannot be written.
+/// InputError for a path that cannot be written, as a pipe that nobody reads.
 void write_file(const std::string& path, const std::function<void(std::ostream&)>& write);
 
 /// Errors: InputError for a folder that cannot be made.

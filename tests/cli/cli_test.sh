@@ -457,6 +457,14 @@ bad_input demo --out small --peak-memory 0.001; has err '--peak-memory: found 0.
 # Output that cannot be written.
 bad_input replay "$trace" --json no/such/folder.json; has err 'no/such/folder.json: found No such file'
 bad_input replay "$trace" --kernels folder
+# Links that lead nowhere are left as they are, and nobody waits for a pipe that nobody reads.
+ln -s circle_b.json circle_a.json; ln -s circle_a.json circle_b.json
+bad_input replay "$trace" --quiet --json circle_a.json; has err 'circle_a.json: found Too many levels of symbolic links'
+[[ -L circle_a.json ]] || fail "$last: the link was replaced"
+mkfifo unread.json; last='replay --json unread.json'; status=0
+timeout 60 "$program" replay "$trace" --quiet --json unread.json >out 2>err || status=$?
+((status == 2)) || fail "$last: exit $status"; has err 'unread.json: found a pipe that nobody reads'
+cat unread.json >read.json & expect 0 replay "$trace" --quiet --json unread.json; wait $!; json read.json 'assert d["schema"]'
 # A file is written beside and renamed: who has the older one open keeps it whole.
 echo old >kept.json
 ln kept.json older.json
