@@ -227,6 +227,16 @@ int loss_status(bool lost, bool accepted, const std::string& what) {
   return exit_data_loss;
 }
 
+bool fills_stdout(const po::variables_map& values) {
+  // Folders, as --out of some commands, are none.
+  constexpr std::string_view files[] = {"json",   "kernels", "timeline",
+                                        "report", "sqlite",  "figure"};
+  return std::any_of(std::begin(files), std::end(files), [&](std::string_view name) {
+    const auto it = values.find(std::string(name));
+    return it != values.end() && it->second.as<std::string>() == "-";
+  });
+}
+
 std::vector<NamedFile> read_files(const po::variables_map& values) {
   std::vector<NamedFile> files;
   const auto add = [&](const std::string& name, const std::string& text) {

@@ -65,6 +65,9 @@ bool accepts_loss(const boost::program_options::variables_map& values);
 /// accepts that; else exit_ok.
 int loss_status(bool lost, bool accepted, const std::string& what);
 
+/// Whether a file that an option but --out names is standard output, where then nothing else goes.
+bool fills_stdout(const boost::program_options::variables_map& values);
+
 /// What the values name that is read: texts of all options but those of outputs.
 std::vector<NamedFile> read_files(const boost::program_options::variables_map& values);
 

@@ -80,6 +80,7 @@ void write_blocks(const std::string& path, const std::string& kernel, const Bloc
     slices.push_back({b.block, b.sm, b.slot, b.begin_us, b.end_us});
   }
   write_file(path, [&](std::ostream& file) { write_block_timeline(file, kernel, slices); });
+  if (path == "-") return;
   fmt::print("timeline   {}  (open in https://ui.perfetto.dev)\n", path);
 }
 
@@ -155,10 +156,13 @@ int run_blocks(const Arguments& arguments) {
   }
   const LaunchGeometry& geometry = p.step.trace.geometries[acts.geometry[row].index()];
   const BlockSchedule s = schedule_of(p, a.configs.costs, row, a.summary.path, name);
-  print_summary(name, geometry, *p.target, s);
-  print_counters(*p.target, s, p.step_counters[row],
-                 a.configs.costs.general().counter_window_cycles);
-  write_blocks(values["out"].as<std::string>(), name, s);
+  const std::string out = values["out"].as<std::string>();
+  if (out != "-") {
+    print_summary(name, geometry, *p.target, s);
+    print_counters(*p.target, s, p.step_counters[row],
+                   a.configs.costs.general().counter_window_cycles);
+  }
+  write_blocks(out, name, s);
   return loss_status(p.result.losses.any(Severity::data_loss), accepts_loss(values),
                      a.summary.path);
 }

@@ -134,7 +134,7 @@ int run_demo(const Arguments& arguments) {
   const Answer answer =
       answer_of(*values, replay_trace(trace, scenario_options(*values)), std::move(paths));
   const int status = report(answer);
-  if (!answer.quiet && answer.paths.json != "-") {
+  if (!answer.quiet && !answer.paths.fill_stdout()) {
     fmt::print("\nwhat would make it faster: tandem advise {}\n", trace);
   }
   return status;

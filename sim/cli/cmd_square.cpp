@@ -148,9 +148,8 @@ int run_square(const Arguments& arguments) {
   }
   if (!launch) return exit_ok;
   const TinyLaunchCost cost = model(blocks, threads);
-  const std::string json = values["json"].as<std::string>();
-  write_document(json, to_json(cost, model.gpu, blocks, threads));
-  if (json != "-") print(cost, model.gpu, blocks, threads);
+  write_document(values["json"].as<std::string>(), to_json(cost, model.gpu, blocks, threads));
+  if (!fills_stdout(values)) print(cost, model.gpu, blocks, threads);
   return exit_ok;
 }
 

@@ -101,11 +101,10 @@ int run_validate(const Arguments& arguments) {
   }
   compare.data_folders.push_back(root + "/validation/captures");
   const auto results = run_cases(load_cases(root + "/validation/cases"), compare);
-  const std::string json = values["json"].as<std::string>();
-  write_document(json, rows_json(results));
+  write_document(values["json"].as<std::string>(), rows_json(results));
   write_file(values["report"].as<std::string>(),
              [&](std::ostream& out) { out << html::page_html(validation_page(results)); });
-  if (json != "-") {
+  if (!fills_stdout(values)) {
     fmt::print("{}", values.count("markdown") > 0 ? markdown_text(results)
                                                   : table_text(results, values.count("rows") > 0));
   }

@@ -1,6 +1,8 @@
 #include "sim/cli/output.h"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <sstream>
@@ -62,6 +64,12 @@ void write_files(const Replay& done, const CheckedDocument& result, const Output
 }
 
 }  // namespace
+
+bool OutputPaths::fill_stdout() const {
+  const std::string* const all[] = {&json, &kernels, &timeline, &report, &sqlite};
+  return std::any_of(std::begin(all), std::end(all),
+                     [](const std::string* path) { return *path == "-"; });
+}
 
 std::vector<PathLink> scenario_path(const Prediction& p) {
   return whole_path(p.isolated, p.isolated_timeline);

@@ -19,6 +19,8 @@ struct OutputPaths {
   std::string timeline;
   std::string report = {};
   std::string sqlite = {};
+  /// Whether one of them is standard output, where then nothing else goes.
+  bool fill_stdout() const;
 };
 
 /// The files of one replay, or of the first of several ranks, with all of them in the timeline.

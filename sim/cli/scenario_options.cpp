@@ -333,7 +333,7 @@ Answer answer_of(const po::variables_map& values, RanksReplay found, OutputPaths
 int report(const Answer& answer) {
   write_outputs(answer.found, answer.paths);
   const Result& result = answer.found.replays.front().prediction.result;
-  if (answer.paths.json != "-" && !answer.quiet) {
+  if (!answer.paths.fill_stdout() && !answer.quiet) {
     fmt::print("{}", summary_text(result));
     std::cout << '\n';
     print_paths(answer.paths);

@@ -465,6 +465,12 @@ mkfifo unread.json; last='replay --json unread.json'; status=0
 timeout 60 "$program" replay "$trace" --quiet --json unread.json >out 2>err || status=$?
 ((status == 2)) || fail "$last: exit $status"; has err 'unread.json: found a pipe that nobody reads'
 cat unread.json >read.json & expect 0 replay "$trace" --quiet --json unread.json; wait $!; json read.json 'assert d["schema"]'
+# Where standard output is a file, nothing else goes there.
+for option in --json --timeline; do expect 0 replay "$trace" $option -; json out 'assert len(d) > 1'; done
+expect 0 replay "$trace" --kernels -; head -1 out | grep -q '^name,' || fail "$last: no table"; ! grep -q '^trace ' out || fail "$last: a summary too"
+expect 0 replay "$trace" --report -; head -1 out | grep -qi '<!doctype' || fail "$last: no page"; tail -1 out | grep -q '</html>' || fail "$last: a summary too"
+expect 0 blocks "$trace" --kernel 0 --out -; json out 'assert d["traceEvents"]'
+expect 0 diff "$trace" "$trace" --timeline -; json out 'assert d["traceEvents"]'
 # A file is written beside and renamed: who has the older one open keeps it whole.
 echo old >kept.json
 ln kept.json older.json

@@ -97,7 +97,7 @@ void write_host(const HostCalibration& c, const std::string& base, const std::st
   set("gap_scale_aligned", c.host.gap_scale_aligned);
   set("gap_scale_single", c.host.gap_scale_single);
   write_file(path, [&](std::ostream& file) { file << json.dump(2) << '\n'; });
-  fmt::print("host model {}\n", path);
+  if (path != "-") fmt::print("host model {}\n", path);
 }
 
 CommandLine host_line() {
@@ -130,9 +130,11 @@ int run_host(const Arguments& arguments) {
     traces.push_back(timed_trace(text));
   }
   const HostCalibration c = calibrate_host(traces, replay);
-  print_rows(c);
-  fmt::print("{}", losses_text(c.losses));
   const std::string out = values["out"].as<std::string>();
+  if (out != "-") {
+    print_rows(c);
+    fmt::print("{}", losses_text(c.losses));
+  }
   if (!out.empty()) write_host(c, host_path(replay.configs, replay.host), out);
   return exit_ok;
 }

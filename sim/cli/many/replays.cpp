@@ -30,7 +30,7 @@ void check_outputs(const po::variables_map& values, std::size_t traces) {
 
 /// Who names two runs may want to know how they differ.
 void print_diff_hint(const std::vector<std::string>& traces, const po::variables_map& values) {
-  if (values.count("quiet") > 0 || values["json"].as<std::string>() == "-") return;
+  if (values.count("quiet") > 0 || fills_stdout(values)) return;
   fmt::print("\ntwo runs, each by itself; where their steps differ: tandem diff {} {}\n",
              printable(traces[0]), printable(traces[1]));
 }

@@ -14,7 +14,7 @@ namespace tandem {
 int show_in_order(std::size_t count, const boost::program_options::variables_map& values,
                   const std::function<Shown(std::size_t)>& work,
                   std::vector<CheckedDocument>& all) {
-  const bool quiet = values["json"].as<std::string>() == "-" || values.count("quiet") > 0;
+  const bool quiet = fills_stdout(values) || values.count("quiet") > 0;
   int status = exit_ok;
   const auto show = [&](Shown shown) {
     if (!shown.error.empty()) {

@@ -65,9 +65,10 @@ int run_check(const Arguments& arguments) {
     matched->match = match_best_step(run.trace, run.links, matched->report);
   }
   const CheckReport report = check(run, limits, matched ? &*matched : nullptr);
-  const std::string json = values["json"].as<std::string>();
-  write_document(json, check_json(run.summary, report));
-  if (json != "-" && values.count("quiet") == 0) fmt::print("{}", check_text(run.summary, report));
+  write_document(values["json"].as<std::string>(), check_json(run.summary, report));
+  if (!fills_stdout(values) && values.count("quiet") == 0) {
+    fmt::print("{}", check_text(run.summary, report));
+  }
   return report.any(Concern::wrong) ? exit_check_failed : exit_ok;
 }
 

@@ -137,12 +137,11 @@ int run_diff(const Arguments& arguments) {
   const po::variables_map& values = *parsed;
   const auto [a, b] = load_both(values);
   const Diff difference = diff(a.side, b.side);
-  const std::string json = values["json"].as<std::string>();
-  write_document(json, diff_json(difference));
+  write_document(values["json"].as<std::string>(), diff_json(difference));
   write_timelines(values["timeline"].as<std::string>(), a, b);
   write_file(values["report"].as<std::string>(),
              [&](std::ostream& out) { out << html::page_html(diff_page(difference)); });
-  if (json != "-" && values.count("quiet") == 0) fmt::print("{}", diff_text(difference));
+  if (!fills_stdout(values) && values.count("quiet") == 0) fmt::print("{}", diff_text(difference));
   return loss_status(lost_data(a) || lost_data(b), accepts_loss(values),
                      (lost_data(a) ? a : b).side.path);
 }

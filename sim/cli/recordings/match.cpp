@@ -104,7 +104,7 @@ int run_match(const Arguments& arguments) {
   const std::string json = values["json"].as<std::string>();
   write_document(json, match_json(report));
   write_file(table, [&](std::ostream& out) { write_match_csv(out, report); });
-  if (table != "-" && json != "-" && values.count("quiet") == 0) {
+  if (table != "-" && !fills_stdout(values) && values.count("quiet") == 0) {
     fmt::print("{}", printable(match_summary_text(report)));
   }
   const MatchSummary& s = report.summary;

@@ -164,9 +164,8 @@ int sweep(const po::variables_map& values, Ranks* ranks) {
   const std::string folder = output_folder(values, asked.experiment);
   const Sweep sweep = sweep_of(values, asked, folder, ranks);
   write_sweep(sweep, folder, values["report"].as<std::string>());
-  const std::string json = values["json"].as<std::string>();
-  write_json(sweep, json);
-  if (values.count("quiet") == 0 && json != "-") {
+  write_json(sweep, values["json"].as<std::string>());
+  if (values.count("quiet") == 0 && !fills_stdout(values)) {
     fmt::print("{}\nfiles      {}/sweep.csv, sweep.json, report.html, *.svg\n", sweep_text(sweep),
                folder);
   }
