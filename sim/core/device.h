@@ -35,6 +35,7 @@ struct DeviceProperties {
   int compute_major = 0;
   int compute_minor = 0;
   int sm_count = 0;
+  friend bool operator==(const DeviceProperties&, const DeviceProperties&) = default;
 };
 
 }  // namespace tandem

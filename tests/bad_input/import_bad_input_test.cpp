@@ -245,6 +245,23 @@ TEST(BadMetadata, IsCounted) {
   EXPECT_TRUE(t.losses.any(Severity::data_loss));
 }
 
+TEST(BadMetadata, DevicesThatContradictEachOther) {
+  const auto devices = [](const std::string& more, const std::string& key) {
+    return import_text(R"({"deviceProperties": [{"id": 0, "name": "GPU", "numSms": 4})" + more +
+                       "]" + key + R"(, "traceEvents": [)" + kernel_event() + "]}");
+  };
+  const std::string other = R"({"id": 0, "name": "GPU", "numSms": 8})";
+  for (const Trace& t :
+       {devices("," + other, ""), devices("", R"(, "deviceProperties": [)" + other + "]")}) {
+    ASSERT_EQ(t.devices.size(), 1U);
+    EXPECT_EQ(t.devices[0].sm_count, 4);
+    EXPECT_EQ(t.losses.count("contradicting_devices"), 1);
+  }
+  const Trace t = devices(R"(, {"id": 0, "name": "GPU", "numSms": 4}, {"id": 1})", "");
+  EXPECT_EQ(t.devices.size(), 2U);
+  EXPECT_EQ(t.losses.count("contradicting_devices"), 0);
+}
+
 struct BadRow {
   const char* from;
   const char* to;

@@ -2,6 +2,7 @@
 
 #include <simdjson.h>
 
+#include <map>
 #include <string>
 #include <utility>
 
@@ -41,14 +42,23 @@ bool read_device(ondemand::object& object, DeviceProperties& device) {
          device.sm_count >= 0 && device.sm_count <= most_sms;
 }
 
-bool read_devices(ondemand::document& document, std::vector<DeviceProperties>& devices) {
+/// The first that a device is said to be holds; `others` counts what contradicts it.
+bool read_devices(ondemand::document& document, std::vector<DeviceProperties>& devices,
+                  std::int64_t& others) {
   ondemand::array array;
   if (document.get_array().get(array)) return false;
+  std::map<std::int64_t, std::size_t> known;
+  for (const DeviceProperties& device : devices) known.emplace(device.id, known.size());
   for (auto item : array) {
     ondemand::object object;
     DeviceProperties device;
     if (item.get_object().get(object) || !read_device(object, device)) return false;
-    devices.push_back(std::move(device));
+    const auto [at, first] = known.emplace(device.id, devices.size());
+    if (first) {
+      devices.push_back(std::move(device));
+    } else {
+      others += devices[at->second] != device;
+    }
   }
   return true;
 }
@@ -71,8 +81,13 @@ void read_kineto_metadata(std::string_view key, std::string_view json, Trace& tr
   ondemand::parser parser;
   ondemand::document document;
   bool good = !parser.iterate(text).get(document);
-  if (good && key == "deviceProperties") good = read_devices(document, trace.devices);
+  std::int64_t others = 0;
+  if (good && key == "deviceProperties") good = read_devices(document, trace.devices, others);
   if (good && key == "distributedInfo") good = read_distributed(document, trace.distributed);
+  trace.losses.add("contradicting_devices", Severity::data_loss,
+                   "entries of deviceProperties that say something else of a device than an "
+                   "earlier one; the first one holds",
+                   others);
   if (good) return;
   trace.losses.add("bad_metadata", Severity::data_loss,
                    "values beside the events that could not be read, such as " + std::string(key));
