@@ -111,7 +111,13 @@ Candidates scaled_operands(const Dataflow& flow, const FlowOp& op) {
 }  // namespace
 
 Binder::Binder(const Step& step, Dataflow& flow)
-    : step_(step), flow_(flow), made_(flow), hidden_(step, flow), node_(flow), gathered_(flow), norms_(step, flow) {}
+    : step_(step),
+      flow_(flow),
+      made_(flow),
+      hidden_(step, flow),
+      node_(flow),
+      gathered_(flow),
+      norms_(step, flow) {}
 
 void Binder::bind_op(std::uint32_t i) {
   FlowOp& op = flow_.ops[i];

@@ -20,7 +20,8 @@ void GatheredGradients::leave_forward(const FlowOp& op) {
     operands_[op.sequence].push_back(use.tensor);
     if (!op.row->is(adds_gradients)) continue;
     for (const std::uint32_t sum : flow_.outputs_of(op)) {
-      if (look_alike(flow_.tensors[sum], flow_.tensors[use.tensor])) sums_[use.tensor].push_back(sum);
+      if (look_alike(flow_.tensors[sum], flow_.tensors[use.tensor]))
+        sums_[use.tensor].push_back(sum);
     }
   }
 }
