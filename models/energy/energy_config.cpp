@@ -241,13 +241,14 @@ std::optional<EnergyConfig> stated_energy(const std::string& gpu_path, GpuFiles&
   return read_energy(json["energy"], Place{gpu_path, "energy"});
 }
 
+/// Its clock only where the constants are the base's.
 std::optional<EnergyConfig> load_energy(const std::string& gpu_path, GpuFiles& files) {
   auto energy = stated_energy(gpu_path, files);
   const std::string base = energy ? "" : files.base_of(gpu_path);
   if (!base.empty()) energy = stated_energy(base, files);
   if (!energy) return energy;
   energy->of_base = !base.empty();
-  energy->clock_mhz = load_gpu(base.empty() ? gpu_path : base, files).boost_clock_mhz;
+  if (energy->of_base) energy->clock_mhz = load_gpu(base, files).boost_clock_mhz;
   return energy;
 }
 
@@ -255,13 +256,16 @@ std::optional<EnergyConfig> load_energy(const std::string& gpu_path, GpuFiles& f
 
 std::optional<EnergyConfig> load_energy(const std::string& gpu_path) {
   GpuFiles files;
-  return load_energy(gpu_path, files);
+  auto config = load_energy(gpu_path, files);
+  if (config && !config->of_base) config->clock_mhz = load_gpu(gpu_path, files).boost_clock_mhz;
+  return config;
 }
 
 void add_energy_of(EnergyCatalogue& catalogue, const GpuArch& gpu, const std::string& gpu_path,
                    GpuFiles& files) {
   auto config = load_energy(gpu_path, files);
   if (!config) return;
+  if (!config->of_base) config->clock_mhz = gpu.boost_clock_mhz;
   for (const auto& [part, watts] :
        {std::pair{"trace", config->trace.static_w}, std::pair{"access", config->access.static_w}}) {
     if (watts <= gpu.tdp_w) continue;
