@@ -70,8 +70,10 @@ std::size_t input_gradient_kernels(std::span<const LayerKernel> kernels) {
         break;
       }
     }
+    // Winograd's transforms come before a plain product, and say of which gradient it is.
+    const bool winograd = k.traits.kind == Kind::winograd_transform;
+    if ((does_products(k) || winograd) && k.traits.pass == Pass::weight_gradient) break;
     if (!does_products(k)) continue;
-    if (k.traits.pass == Pass::weight_gradient) break;
     before_last = std::exchange(end, i + 1);
   }
   if (end == 0) return 0;

@@ -141,6 +141,13 @@ TEST(LayerClass, ASumOfPartsTellsTheGradientOfTheWeights) {
             (Split{{Pass::input_gradient, 1}, {Pass::weight_gradient, 3}}));
   EXPECT_EQ(split({plain, sum}), (Split{{Pass::weight_gradient, 2}}));  // of the first layer
   EXPECT_EQ(split({plain, plain}), (Split{{Pass::input_gradient, 2}}));
+  // Winograd's transforms say it before.
+  constexpr std::string_view transform =
+      "void cudnn::winograd_nonfused::winogradWgradData4x4<float, float>()";
+  constexpr std::string_view back =
+      "void cudnn::winograd_nonfused::winogradWgradOutput4x4<float, float>()";
+  EXPECT_EQ(split({input_gradient, transform, plain, back}),
+            (Split{{Pass::input_gradient, 1}, {Pass::weight_gradient, 4}}));
 }
 
 TEST(LayerClass, TheFrameworkMakesTheGradientOfTheWeightsFirst) {
