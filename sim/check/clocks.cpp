@@ -91,6 +91,12 @@ std::optional<Observation> misplaced(const Evidence& e, double us, std::uint32_t
                      e.limits.clock_tolerance_us, place_of_kernel(e, kernel)};
 }
 
+/// All times of a device that import moved by `us`.
+Observation moved(const Evidence& e, const ClockOffset& offset, double us) {
+  return {clock_drift(e) ? Concern::note : Concern::doubt, us, e.limits.clock_tolerance_us,
+          fmt::format("all of GPU {}, whose times were moved by as much", offset.device)};
+}
+
 }  // namespace
 
 std::optional<Observation> kernel_before_launch(const Evidence& e) {
@@ -107,10 +113,7 @@ std::optional<Observation> kernel_before_launch(const Evidence& e) {
   }
   for (const ClockOffset& offset : run.clock_offsets) {
     const double us = to_us(offset.behind);
-    if (us <= std::max(worst, e.limits.clock_tolerance_us)) continue;
-    return Observation{
-        clock_drift(e) ? Concern::note : Concern::doubt, us, e.limits.clock_tolerance_us,
-        fmt::format("all of GPU {}, whose times were moved by as much", offset.device)};
+    if (us > std::max(worst, e.limits.clock_tolerance_us)) return moved(e, offset, us);
   }
   return misplaced(e, worst, where);
 }
@@ -118,10 +121,7 @@ std::optional<Observation> kernel_before_launch(const Evidence& e) {
 std::optional<Observation> kernel_after_wait(const Evidence& e) {
   for (const ClockOffset& offset : e.run.clock_offsets) {
     const double us = -to_us(offset.behind);
-    if (us <= e.limits.clock_tolerance_us) continue;
-    return Observation{
-        clock_drift(e) ? Concern::note : Concern::doubt, us, e.limits.clock_tolerance_us,
-        fmt::format("all of GPU {}, whose times were moved by as much", offset.device)};
+    if (us > e.limits.clock_tolerance_us) return moved(e, offset, us);
   }
   const LateWork late = latest_work(e.run.trace, e.run.links);
   return misplaced(e, to_us(late.late), late.activity);

@@ -5,6 +5,7 @@
 #include "models/step/binding/node_operands.h"
 
 namespace tandem {
+
 void GatheredGradients::leave(std::uint32_t i) {
   const FlowOp& op = flow_.ops[i];
   if (op.sequence < 0) return;
@@ -44,15 +45,20 @@ void GatheredGradients::enter_node(const FlowOp& op) {
 
 void GatheredGradients::leave_backward(const FlowOp& op) {
   if (op.root != node_) enter_node(op);
+  const bool adds_up = accumulates(flow_, op);
   for (const std::uint32_t result : flow_.outputs_of(op)) {
-    if (accumulates(flow_, op)) {
-      for (auto& [tensor, gradient] : made_) {
-        if (reads(flow_, op, gradient)) gradient = result;
-      }
+    if (adds_up) {
+      hand_over(op, result);
       continue;
     }
     const std::uint32_t tensor = read_forward(op, result);
     if (tensor != no_row) made_.emplace_back(tensor, result);
+  }
+}
+
+void GatheredGradients::hand_over(const FlowOp& op, std::uint32_t sum) {
+  for (auto& [tensor, gradient] : made_) {
+    if (reads(flow_, op, gradient)) gradient = sum;
   }
 }
 

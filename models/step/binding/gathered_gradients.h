@@ -27,6 +27,8 @@ class GatheredGradients {
   void leave_backward(const FlowOp& op);
   /// The node of `op` has begun: what it was given is the gradient of what it made forward.
   void enter_node(const FlowOp& op);
+  /// `op` adds another gradient to those it reads: `sum` stands for them from now on.
+  void hand_over(const FlowOp& op, std::uint32_t sum);
   /// The tensor that the node of `op` read forward and `gradient` is of; no_row: unknown.
   std::uint32_t read_forward(const FlowOp& op, std::uint32_t gradient) const;
   /// Gathered for `tensor`, or for the sum that it went into.

@@ -148,6 +148,17 @@ std::uint32_t NodeOperands::factor(const FlowOp& op, std::int64_t elements, Data
   return no_row;
 }
 
+std::uint32_t NodeOperands::own_result(const Candidates& list, const FlowOp& op) const {
+  std::uint32_t latest = no_row;
+  for (std::size_t k = list.size(); k-- > 0;) {
+    if (!made_by_node(flow_, op, list[k])) break;
+    if (taken(list[k], op)) continue;
+    if (flow_.tensors[list[k]].consumers == 0) return list[k];
+    if (latest == no_row) latest = list[k];
+  }
+  return latest;
+}
+
 std::uint32_t NodeOperands::within_node(const Candidates& list, const FlowOp& op,
                                         bool input) const {
   const bool gradient =
@@ -157,13 +168,7 @@ std::uint32_t NodeOperands::within_node(const Candidates& list, const FlowOp& op
       op.kind == OpKind::reduction ? unread_product(flow_, list, op) : no_row;
   if (product != no_row) return product;
   if (gradient && reads_gradient) return gradient_;
-  std::uint32_t own = no_row;  // made by the node: what nobody has read yet, else the latest
-  for (std::size_t k = list.size(); k-- > 0 && !reads_gradient;) {
-    if (!made_by_node(flow_, op, list[k])) break;
-    if (taken(list[k], op)) continue;
-    if (own == no_row || flow_.tensors[list[k]].consumers == 0) own = list[k];
-    if (flow_.tensors[own].consumers == 0) return own;
-  }
+  const std::uint32_t own = reads_gradient ? no_row : own_result(list, op);
   if (own != no_row) return own;
   // The gradient times a constant is already the first factor: the other one was kept.
   if (gradient && op.row->is(multiplies) && reads_own(flow_, op)) {

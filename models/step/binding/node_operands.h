@@ -53,6 +53,8 @@ class NodeOperands {
  private:
   bool taken(std::uint32_t tensor, const FlowOp& op) const { return reads(flow_, op, tensor); }
   bool converts_for(const FlowOp& op, std::uint32_t maker) const;
+  /// What the node of `op` made: what nobody has read yet, else the latest; no_row: nothing.
+  std::uint32_t own_result(const Candidates& list, const FlowOp& op) const;
 
   const Dataflow& flow_;
   std::vector<std::int64_t> number_;  // per operation

@@ -19,14 +19,29 @@ using test::two_floats;
 constexpr const char* one_float = R"(["float"])";
 const std::string gradient_node = "autograd::engine::evaluate_function: ";
 
+void norm(FlowMaker& m) {
+  m.op("aten::layer_norm>aten::native_layer_norm", "[[2,4,16],[],[16],[16],[]]",
+       R"(["float","ScalarList","float","float","Scalar"])");
+}
+
+// Two operations: what the norm gives is added to another gradient within its node.
+void norm_backward(FlowMaker& m) {
+  const std::string node = gradient_node + "NativeLayerNormBackward0";
+  m.op(node + ">NativeLayerNormBackward0>aten::native_layer_norm_backward",
+       "[[2,4,16],[2,4,16],[],[2,4,1],[2,4,1],[16],[16],[]]",
+       R"(["float","float","ScalarList","float","float","float","float",""])");
+  m.within_last = true;
+  m.op(node + ">aten::add_", "[[2,4,16],[2,4,16],[]]", two_floats);
+  m.within_last = false;
+}
+
 // Forward, each by its number of autograd: 1 relu, 2 norm, 3 layer, 4 scale, 5 sum of relu and
 // scale, 6 sigmoid. All but the layer's weights are 128 elements.
 void forward(FlowMaker& m) {
   m.sequence = 1;
   m.op("aten::relu", "[[2,4,16]]", one_float);
   m.sequence = 2;
-  m.op("aten::layer_norm>aten::native_layer_norm", "[[2,4,16],[],[16],[16],[]]",
-       R"(["float","ScalarList","float","float","Scalar"])");
+  norm(m);
   m.sequence = 3;
   m.op("aten::linear>aten::addmm", "[[16],[8,16],[16,16],[],[]]",
        R"(["float","float","float","Scalar","Scalar"])");
@@ -51,13 +66,7 @@ void backward(FlowMaker& m) {
   m.sequence = 3;
   m.op(gradient_node + "AddmmBackward0>aten::mm", "[[8,16],[16,16]]", two_floats);
   m.sequence = 2;
-  const std::string norm = gradient_node + "NativeLayerNormBackward0";
-  m.op(norm + ">NativeLayerNormBackward0>aten::native_layer_norm_backward",
-       "[[2,4,16],[2,4,16],[],[2,4,1],[2,4,1],[16],[16],[]]",
-       R"(["float","float","ScalarList","float","float","float","float",""])");
-  m.within_last = true;
-  m.op(norm + ">aten::add_", "[[2,4,16],[2,4,16],[]]", two_floats);
-  m.within_last = false;
+  norm_backward(m);
 }
 
 TEST(GatheredGradients, MeetWhatTheSumHandedOn) {
@@ -77,16 +86,10 @@ TEST(GatheredGradients, MeetWhatTheSumHandedOn) {
 TEST(GatheredGradients, NothingIsKnownOfWhatNobodyRead) {
   FlowMaker m;
   m.sequence = 2;
-  m.op("aten::layer_norm>aten::native_layer_norm", "[[2,4,16],[],[16],[16],[]]",
-       R"(["float","ScalarList","float","float","Scalar"])");
+  norm(m);
   m.thread = 1;
   m.forward_thread = 1;
-  const std::string norm = gradient_node + "NativeLayerNormBackward0";
-  m.op(norm + ">NativeLayerNormBackward0>aten::native_layer_norm_backward",
-       "[[2,4,16],[2,4,16],[],[2,4,1],[2,4,1],[16],[16],[]]",
-       R"(["float","float","ScalarList","float","float","float","float",""])");
-  m.within_last = true;
-  m.op(norm + ">aten::add_", "[[2,4,16],[2,4,16],[]]", two_floats);
+  norm_backward(m);
   const Dataflow flow = dataflow(m.step());
   ASSERT_EQ(flow.ops.size(), 3U);
   EXPECT_EQ(maker_of(flow, 2, 0), 1U);
