@@ -173,8 +173,8 @@ void add_main(const Context& c, const Layer& l, DataType type, Pass pass, Kernel
     out.push_back(std::move(helper));
   } else {
     time.time_us -= std::min(floor, time.time_us / 2);
-    time.time_us = chosen_us(c, time.time_us, use_of(l), pass, type);
   }
+  time.time_us = chosen_us(c, time.time_us, use_of(l), pass, type);
   LoweredKernel main = matrix_kernel(c, time, KernelFamily::convolution, type, pass);
   if (time.split > 1 && pass == Pass::weight_gradient) {
     const KernelTemplate& row = c.kernel(split_sum);

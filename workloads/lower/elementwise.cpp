@@ -104,7 +104,8 @@ LoweredKernel walk_kernel(const Context& c, const Walk& w, std::size_t form) {
   const double lanes_us = cycles / (c.gpu().sm_count * c.gpu().boost_clock_mhz);
   const double sectors_us =
       row.sector_share > 0 ? w.scattered / (row.sector_share * c.gpu().l2_read_gbps * 1e3) : 0;
-  out.duration_us = floor + std::max({std::max(0.0, us - floor) / row.share, lanes_us, sectors_us});
+  out.duration_us =
+      floor + std::max({std::max(0.0, us - floor) / reached_share(c, row), lanes_us, sectors_us});
   return out;
 }
 

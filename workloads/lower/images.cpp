@@ -9,7 +9,7 @@ namespace {
 /// The kernel's own steps one after the other, and what it moves.
 double walked_us(const Context& c, const KernelTemplate& row, double steps, double bytes) {
   const double floor = c.gpu().graph_kernel_period_us;
-  const double moved = std::max(0.0, stream_time_us(c, bytes) - floor) / row.share;
+  const double moved = std::max(0.0, stream_time_us(c, bytes) - floor) / reached_share(c, row);
   return floor + steps * row.block_cycles / c.gpu().boost_clock_mhz + moved;
 }
 

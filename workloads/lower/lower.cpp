@@ -61,6 +61,15 @@ std::string name_of(const Context& c, const KernelTemplate& kernel, DataType typ
   return name;
 }
 
+double reached_share(const Context& c, const KernelTemplate& kernel) {
+  if (kernel.share >= 1) return kernel.share;
+  const GpuArch& gpu = c.gpu();
+  const double cycle_bytes = gpu.dram_copy_gbps * 1e3 / (gpu.sm_count * gpu.boost_clock_mhz);
+  // The SMs' part of the time beside the memory's where the share was read off, and here.
+  const double there = std::sqrt(1 / (kernel.share * kernel.share) - 1);
+  return 1 / std::hypot(1.0, there * cycle_bytes / c.input.rules.sm_cycle_bytes);
+}
+
 double stream_time_us(const Context& c, double bytes) {
   TimedLaunch timed;
   timed.law = TimeLaw::memory;
@@ -112,8 +121,9 @@ LoweredKernel make(const Context& c, const KernelTemplate& kernel, DataType type
   out.duration_us = law_us(c, out.name, out.geometry, bytes);
   const double blocks = static_cast<double>(grid.x) * static_cast<double>(grid.y * grid.z);
   const double issue = blocks * kernel.block_cycles / (c.gpu().sm_count * c.gpu().boost_clock_mhz);
-  out.duration_us = floor + kernel.start_us +
-                    std::hypot(std::max(0.0, out.duration_us - floor) / kernel.share, issue);
+  out.duration_us =
+      floor + kernel.start_us +
+      std::hypot(std::max(0.0, out.duration_us - floor) / reached_share(c, kernel), issue);
   return out;
 }
 

@@ -31,7 +31,7 @@ void lower_multi_tensor(const Context& c, Kernels& out) {
     // A block that has its SM to itself waits for the memory in every pass over its chunk.
     const double alone =
         std::ceil(launch.longest_chunk / pass_elements) * row.step_us * c.rule.accesses;
-    const double body = stream / row.share;
+    const double body = stream / reached_share(c, row);
     kernel.duration_us = floor + std::sqrt(body * body + alone * alone);
     out.push_back(std::move(kernel));
   }

@@ -178,7 +178,7 @@ void lower_product(const Context& c, Kernels& out) {
     out.back().duration_us =
         c.gpu().graph_kernel_period_us +
         (stream_time_us(c, bytes_of(a) + bytes_of(b)) - c.gpu().graph_kernel_period_us) /
-            row.share +
+            reached_share(c, row) +
         row.start_us;
     return;
   }

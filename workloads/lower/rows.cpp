@@ -176,8 +176,10 @@ void add_striped_norm(const Context& c, const TensorShape& images, std::size_t p
   LoweredKernel kernel =
       make(c, row, images.type, {static_cast<std::int64_t>(std::clamp(stripes, 1.0, most))}, bytes);
   const double floor = c.gpu().graph_kernel_period_us;
-  kernel.duration_us =
-      floor + row.start_us + std::max(0.0, stream_time_us(c, bytes) - floor) / row.share;
+  const double moved_us = std::max(0.0, stream_time_us(c, bytes) - floor) / reached_share(c, row);
+  const double cycles = static_cast<double>(images.elements()) / row.per_block * row.block_cycles;
+  const double issued_us = cycles / (c.gpu().sm_count * c.gpu().boost_clock_mhz);
+  kernel.duration_us = floor + row.start_us + std::max(moved_us, issued_us);
   out.push_back(std::move(kernel));
 }
 

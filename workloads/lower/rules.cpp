@@ -175,6 +175,8 @@ LoweringRules load_lowering_rules(const std::string& path) {
   out.path = path;
   read_json(json.value("expected_error", Json()), file / "expected_error", Range::positive,
             out.expected_error);
+  read_json(json.value("sm_cycle_bytes", Json()), file / "sm_cycle_bytes", Range::positive,
+            out.sm_cycle_bytes);
   if (!json.contains("paces")) file.fail("no key \"paces\"", "one");
   const Place at_paces = file / "paces";
   read_json(json["paces"].value("source", Json()), at_paces / "source", Range::positive,

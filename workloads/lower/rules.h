@@ -57,7 +57,7 @@ struct KernelTemplate {
   Over over = Over::output;
   double per_block = 1;      // elements, or rows, of a block
   double blocks_per_sm = 0;  // more are not launched; 0: any number
-  double share = 1;          // of what the time law says that it reaches
+  double share = 1;          // of what the time law says that it reaches; see reached_share
   double step_us = 0;   // for each element of `over`; multi-tensor: a block's pass over its chunk
   double start_us = 0;  // beside the law and the launch
   double block_cycles = 0;  // SM cycles that a block takes at least, beside its memory traffic
@@ -129,6 +129,7 @@ struct Paces {
 struct LoweringRules {
   std::string path;
   double expected_error = 0;  // of GPU time, mean over the validation cases
+  double sm_cycle_bytes = 0;  // memory's rate for a cycle of an SM where `share` was read off
   Paces paces;
   std::vector<ConvHabit> habits;
   std::vector<KernelTemplate> kernels;

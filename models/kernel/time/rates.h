@@ -34,6 +34,11 @@ inline double lane_us(const GpuArch& gpu, double lane_cycles) {
   return lane_cycles / (lanes * gpu.boost_clock_mhz);
 }
 
+/// Instructions of all pipes, one a cycle for each lane of the issue slots of the whole GPU.
+inline double issue_us(const GpuArch& gpu, double instructions) {
+  return instructions / (double(smsp_count(gpu)) * gpu.warp_size * gpu.boost_clock_mhz);
+}
+
 /// `flops` at a share of the tensor cores' peak at the boost clock; types but FP16 and BF16 run as
 /// TF32.
 inline double tensor_us(const GpuArch& gpu, double flops, DataType type, double share) {

@@ -164,7 +164,7 @@ void retype_native_inference(TypedStep& s, std::uint32_t index, std::uint32_t ma
   if (s.kernel_class(main).traits.kind != Kind::bn_transform_nhwc) {
     return retype_inference_norm(s, main, norm_shape(*image), from, to);
   }
-  s.set_time(main, inference_last_norm_us(s.c.gpu, s.c.law.norm, norm_shape(*image)));
+  s.set_time(main, inference_last_norm_us(s.c.gpu, s.c.law.norm, norm_shape(*image), to));
   s.edit.set_kernel(main, s.c.names.kernel(LibraryUse::norm_last_inference, to));
 }
 

@@ -28,6 +28,14 @@ void retype_inference_norm(TypedStep& s, std::uint32_t work, const NormShape& sh
   s.set_time(work, carried_us(s.us(work), times.floor_us, ratio));
 }
 
+void retype_inference_last_norm(TypedStep& s, std::uint32_t work, const NormShape& shape,
+                                DataType from, DataType to) {
+  const NormTimes& times = s.c.law.norm;
+  const double ratio = inference_last_norm_us(s.c.gpu, times, shape, to) /
+                       inference_last_norm_us(s.c.gpu, times, shape, from);
+  s.set_time(work, s.us(work) * ratio);
+}
+
 void retype_norm(TypedStep& s, std::uint32_t index, DataType from, DataType to) {
   const FlowOp& op = s.flow.ops[index];
   const auto works = s.flow.works_of(op);
@@ -42,8 +50,9 @@ void retype_norm(TypedStep& s, std::uint32_t index, DataType from, DataType to) 
   if (is_whole(s.report.from) && is_native_inference(s, works)) {
     return retype_native_inference(s, index, main, from, to);
   }
-  // Its arithmetic decides the time (inference_last_norm_us).
-  if (s.kernel_class(main).traits.kind == Kind::bn_inference_nhwc) return;
+  if (s.kernel_class(main).traits.kind == Kind::bn_inference_nhwc && operands.at(0) != nullptr) {
+    return retype_inference_last_norm(s, main, norm_shape(*operands.at(0)), from, to);
+  }
   const bool planes = s.kernel_class(main).traits.kind == Kind::bn_inference;
   if (planes && operands.at(0) != nullptr) {
     return retype_inference_norm(s, main, norm_shape(*operands.at(0)), from, to);

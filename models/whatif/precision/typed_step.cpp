@@ -120,13 +120,14 @@ void TypedStep::memory(std::uint32_t index, double floor_us) {
   for (const std::uint32_t w : flow.works_of(op)) all_us += us(w);
   const double moving_share = dram_us(c.gpu, before, 1) / all_us;
   const double lane_cycle_share = lane_us(c.gpu, elements) / all_us;
+  const double issue_cycle_share = issue_us(c.gpu, elements) / all_us;
   for (const std::uint32_t w : flow.works_of(op)) {
     const Loop loop = row_of(kernel_class(w).traits).loop;
     const bool strided = loop == Loop::strided || loop == Loop::strided_casting;
-    const double ratio =
-        memory_ratio(c.law.ratios, {sums_rows(op) ? OpKind::reduction : op.kind, op_name(op.op),
-                                    strided, mixed_before, change.mixed[index], before, after,
-                                    moving_share, lane_cycle_share, warp_softmax});
+    const double ratio = memory_ratio(
+        c.law.ratios, {sums_rows(op) ? OpKind::reduction : op.kind, op_name(op.op), strided,
+                       mixed_before, change.mixed[index], before, after, moving_share,
+                       lane_cycle_share, warp_softmax, issue_cycle_share});
     set_time(w, carried_us(us(w), floor_us, ratio));
   }
 }

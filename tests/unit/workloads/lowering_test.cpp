@@ -71,6 +71,32 @@ TEST_F(LoweredOps, FillingByAMaskCopiesUnlessInPlace) {
   EXPECT_EQ(kernels[0].bytes, 4 * scores.elements());
 }
 
+// A kernel that reaches half of an H200's memory rate (4275 GB/s for 132 SMs at 1980 MHz, 16.36
+// bytes a cycle and SM) leaves its SMs sqrt(4 - 1) = 1.73 times what the memory takes. A V100 has
+// 808 GB/s for 80 SMs at 1530 MHz, 6.6 bytes: 0.403 of 1.73 beside the memory, so that it takes
+// sqrt(1 + 0.70^2) = 1.22 times what the memory does.
+TEST_F(LoweredOps, KernelsReachMoreOfAMemoryThatHasLessForAnSm) {
+  TensorShape mask;
+  const auto slope = [&](const std::string& op, const std::string& gpu, int results) {
+    const auto us = [&](std::int64_t rows) {
+      const TensorShape t = row_major({rows, 1 << 20});
+      mask = t;
+      mask.type = DataType::boolean;
+      const auto kernels = results == 2 ? lower(op, {t}, {t, mask}, Phase::forward, gpu)
+                                        : lower(op, {t}, {t}, Phase::forward, gpu);
+      EXPECT_EQ(kernels.size(), 1U) << op;
+      return kernels.at(0).duration_us;
+    };
+    const double bytes = (results == 2 ? 9.0 : 8.0) * (1 << 27);
+    return (us(256) - us(128)) / bytes;
+  };
+  const auto over_memory = [&](const std::string& gpu) {
+    return slope("aten::native_dropout", gpu, 2) / slope("aten::relu", gpu, 1);
+  };
+  EXPECT_NEAR(over_memory("h200_sxm"), 2, 0.01);
+  EXPECT_NEAR(over_memory("v100_sxm2_16gb"), 1.22, 0.01);
+}
+
 // 201 million elements whose places are computed take 190 SM cycles for each 256 of them:
 // 786432 blocks on 132 SMs at 1980 MHz are 572 us; their bytes take 346.
 TEST_F(LoweredOps, ComputedPlacesTakeLanesWhateverTheyMove) {

@@ -173,8 +173,11 @@ double inference_norm_us(const GpuArch& gpu, const NormTimes& times, const NormS
                   all_sms_us(gpu, sm_cycles));
 }
 
-double inference_last_norm_us(const GpuArch& gpu, const NormTimes& times, const NormShape& s) {
-  return times.floor_us + all_sms_us(gpu, times.inference_last_sm_cycles * s.elements());
+double inference_last_norm_us(const GpuArch& gpu, const NormTimes& times, const NormShape& s,
+                              DataType type) {
+  const double moved_us = 2 * s.elements() * element_bytes(type) / (gpu.dram_copy_gbps * 1e3);
+  return times.floor_us +
+         std::max(moved_us, all_sms_us(gpu, times.inference_last_sm_cycles * s.elements()));
 }
 
 double native_statistics_us(const GpuArch& gpu, const NormTimes& times, const NormShape& s) {

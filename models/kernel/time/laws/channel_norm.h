@@ -88,8 +88,9 @@ double library_norm_us(const GpuArch& gpu, const NormTimes& times, const NormSha
 double inference_norm_us(const GpuArch& gpu, const NormTimes& times, const NormShape& shape,
                          DataType type);
 /// The same of images in channels-last order, with the floor: the arithmetic decides, whatever the
-/// type.
-double inference_last_norm_us(const GpuArch& gpu, const NormTimes& times, const NormShape& shape);
+/// type, where the memory is not slower.
+double inference_last_norm_us(const GpuArch& gpu, const NormTimes& times, const NormShape& shape,
+                              DataType type);
 /// Of the framework (BF16): statistics, update and transform forward; one kernel backward. The
 /// transform is pointwise and has the launch floor of such kernels.
 double native_statistics_us(const GpuArch& gpu, const NormTimes& times, const NormShape& shape);

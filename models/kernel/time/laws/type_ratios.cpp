@@ -30,9 +30,13 @@ double convolution_to_half(const TypeRatios& ratios, double aligned_bytes, const
   return product && loses_alignment ? ratios.misaligned_convolution : ratios.convolution;
 }
 
-double lane_cycles(const TypeRatios& ratios, const OpRow& row) {
-  if (!row.is(error_function)) return ratios.exponential_lane_cycles;
-  return row.backward ? ratios.error_gradient_lane_cycles : ratios.error_lane_cycles;
+/// What its arithmetic takes of the time before. The error function is a polynomial of FP32
+/// multiply-adds; exponentials, divisions and conversions take other pipes' instructions as well,
+/// so that only the issue slots bound them.
+double arithmetic_share(const TypeRatios& ratios, const OpRow& row, const BytesChange& change) {
+  if (!row.is(error_function)) return ratios.exponential_issue_cycles * change.issue_cycle_share;
+  const double cycles = row.backward ? ratios.error_gradient_lane_cycles : ratios.error_lane_cycles;
+  return cycles * change.lane_cycle_share;
 }
 
 }  // namespace
@@ -53,10 +57,11 @@ std::vector<Field<TypeRatios>> type_ratios_fields() {
   const auto cycles = [&](std::string_view name, std::string_view doc, double R::*member) {
     fields.push_back(field(name, "cycles", doc, member));
   };
-  cycles("exponential_lane_cycles", "of one FP32 lane for a sigmoid or tangent of an element",
-         &R::exponential_lane_cycles);
+  cycles("exponential_issue_cycles",
+         "of one lane of an issue slot for a sigmoid or tangent of an element",
+         &R::exponential_issue_cycles);
   cycles("softmax_lane_cycles",
-         "... for an element of a softmax whose rows a warp takes, one number a load",
+         "of one FP32 lane for an element of a softmax whose rows a warp takes, one number a load",
          &R::softmax_lane_cycles);
   cycles("error_lane_cycles", "... for the error function (GELU)", &R::error_lane_cycles);
   cycles("error_gradient_lane_cycles", "... for its gradient", &R::error_gradient_lane_cycles);
@@ -97,9 +102,9 @@ double memory_ratio(const TypeRatios& ratios, const BytesChange& change) {
     return ratio < 1 ? std::max(ratio, least) : std::min(ratio, 1 / least);
   };
   // Arithmetic passes beside the bytes; what it has hidden of them comes to light in 32 bits.
-  const auto beside_arithmetic = [&](double cycles) {
+  const auto beside_arithmetic = [&](double arithmetic) {
     const double moved = std::min(1.0, change.moving_share / ratios.pointwise_dram_share);
-    return std::max(cycles * change.lane_cycle_share, ratio < 1 ? ratio : ratio * moved);
+    return std::max(arithmetic, ratio < 1 ? ratio : ratio * moved);
   };
   const auto beside = [&](double power) { return beside_bytes(power, ratio, change.moving_share); };
   switch (change.kind) {
@@ -115,8 +120,10 @@ double memory_ratio(const TypeRatios& ratios, const BytesChange& change) {
     case OpKind::scatter:
     case OpKind::other: return 1;  // bound by their index arithmetic
     default:
-      if (row.is(arithmetic)) ratio = beside_arithmetic(lane_cycles(ratios, row));
-      if (change.warp_softmax) ratio = beside_arithmetic(ratios.softmax_lane_cycles);
+      if (row.is(arithmetic)) ratio = beside_arithmetic(arithmetic_share(ratios, row, change));
+      if (change.warp_softmax) {
+        ratio = beside_arithmetic(ratios.softmax_lane_cycles * change.lane_cycle_share);
+      }
       if (change.strided) ratio = beside(ratios.strided_power);
   }
   if (change.mixed_after && !change.mixed_before) ratio *= ratios.mixed_slowdown;

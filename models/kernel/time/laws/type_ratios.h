@@ -19,7 +19,7 @@ struct TypeRatios {
   double depthwise = 0;
   double attention = 0;
   double attention_backward = 0;
-  double exponential_lane_cycles = 0;
+  double exponential_issue_cycles = 0;
   double softmax_lane_cycles = 0;
   double error_lane_cycles = 0, error_gradient_lane_cycles = 0;
   double pointwise_dram_share = 0;
@@ -49,6 +49,8 @@ struct BytesChange {
   /// FP32 lane for each element.
   double moving_share = 0, lane_cycle_share = 0;
   bool warp_softmax = false;  // forward, of rows that a warp takes each
+  /// The same of one cycle of a lane of an issue slot for each element.
+  double issue_cycle_share = 0;
 };
 /// time^power = moving^power + rest^power: `moving_share`, what moving the bytes at the DRAM's peak
 /// takes of the time before, is multiplied by `bytes`; the rest stays what it was.

@@ -109,13 +109,21 @@ TEST(NormLaw, SmallPlanesAtInferenceWaitForBlocksInAnyType) {
               8 * large.elements() / (0.5 * dram_bytes_per_us()), 1e-9);
 }
 
-// 2 us and half a cycle of one of 132 SMs for each of 264000 elements, whatever their type.
-TEST(NormLaw, InChannelsLastOrderArithmeticDecidesInference) {
+// 2 us and half a cycle of one of 132 SMs for each of 264000 elements, whatever their type; 8 bytes
+// of an element take longer where the memory copies less than 8 bytes a half cycle of an SM.
+TEST(NormLaw, InChannelsLastOrderArithmeticOrMemoryDecidesInference) {
   NormTimes times;
   times.floor_us = 2;
   times.inference_last_sm_cycles = 0.5;
   const NormShape shape{.channels = 264, .per_channel = 1000, .plane = 100};
-  EXPECT_NEAR(inference_last_norm_us(gpu(), times, shape), 2 + 1000 / gpu().boost_clock_mhz, 1e-9);
+  GpuArch slow = gpu();
+  slow.dram_copy_gbps = 1000;
+  for (const DataType type : {DataType::fp32, DataType::fp16}) {
+    EXPECT_NEAR(inference_last_norm_us(gpu(), times, shape, type), 2 + 1000 / gpu().boost_clock_mhz,
+                1e-9);
+  }
+  EXPECT_NEAR(inference_last_norm_us(slow, times, shape, DataType::fp32), 2 + 264000 * 8 / 1e6,
+              1e-9);
 }
 
 // A third of shared memory for a channel, and in 16 bits registers beside it.

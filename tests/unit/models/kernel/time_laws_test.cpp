@@ -40,7 +40,7 @@ const TypeRatios& ratios() {
   static const TypeRatios instance = [] {
     TypeRatios r;
     r.convolution = 0.5, r.misaligned_convolution = 0.9, r.depthwise = 0.6;
-    r.exponential_lane_cycles = 2, r.softmax_lane_cycles = 9, r.error_lane_cycles = 7,
+    r.exponential_issue_cycles = 2, r.softmax_lane_cycles = 9, r.error_lane_cycles = 7,
     r.error_gradient_lane_cycles = 9;
     r.pointwise_dram_share = 0.8, r.mixed_slowdown = 2;
     r.reduction_power = 1, r.strided_power = 2;
@@ -85,17 +85,20 @@ TEST(TypeRatios, MemoryBoundKernelsFollowTheirBytes) {
   EXPECT_EQ(ratio({OpKind::pointwise, "aten::add", false, true, false, 6, 12}), 1);
 }
 
-// A cycle of every element is a tenth of the time before: the error function takes 0.7 of it, its
-// gradient 0.9, a sigmoid 0.2, less than half the bytes. In 32 bits bytes that took half of the
-// time take all of it.
+// A cycle of every element is a tenth of the time before, of an FP32 lane as of an issue slot: the
+// error function takes 0.7 of it, its gradient 0.9, a sigmoid 0.2, less than half the bytes. In 32
+// bits bytes that took half of the time take all of it.
 TEST(TypeRatios, ArithmeticPassesBesideTheBytes) {
-  const auto ratio = [](std::string_view op, double before, double after, double moving) {
-    return memory_ratio(ratios(),
-                        {OpKind::pointwise, op, false, false, false, before, after, moving, 0.1});
+  const auto ratio = [](std::string_view op, double before, double after, double moving,
+                        double issue = 0.1) {
+    return memory_ratio(ratios(), {OpKind::pointwise, op, false, false, false, before, after,
+                                   moving, 0.1, false, issue});
   };
   EXPECT_DOUBLE_EQ(ratio("aten::gelu", 8, 4, 0.8), 0.7);
   EXPECT_DOUBLE_EQ(ratio("aten::gelu_backward", 8, 4, 0.8), 0.9);
   EXPECT_DOUBLE_EQ(ratio("aten::silu", 8, 4, 0.8), 0.5);
+  // Two cycles of an issue slot that are 0.4 of the time each.
+  EXPECT_DOUBLE_EQ(ratio("aten::silu", 8, 4, 0.8, 0.4), 0.8);
   EXPECT_DOUBLE_EQ(ratio("aten::gelu", 4, 8, 0.4), 1);
   EXPECT_DOUBLE_EQ(ratio("aten::gelu", 4, 8, 0.9), 2);  // no more than all of it
 }
