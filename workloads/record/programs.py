@@ -8,7 +8,9 @@ import sys
 import torch
 import torch.nn.functional as F
 
-from program import Program
+from program import OPTIMIZERS, Program
+from published import (bert_large_answers, bert_large_answers_foreach, bert_large_classes,  # noqa: F401
+                       gpt2_large, opt_1_3b)
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench", "capture"))
 import networks_images as images  # noqa: E402
@@ -42,6 +44,24 @@ vgg16 = classifier("vgg16", 32)
 resnet18 = classifier("resnet18", 64)
 densenet121 = classifier("densenet121", 32)
 efficientnet_b0 = classifier("efficientnet_b0", 64)
+
+
+def large_classifier(model, pixels, batch):
+    """A classifier of images of `pixels` by `pixels`."""
+    images, classes = torch.randn(batch, 3, pixels, pixels), torch.randint(0, 1000, (batch,))
+    return Program(model, (images,), class_loss(classes), OPTIMIZERS["sgd"])
+
+
+def resnext101_32x4d(batch=64):
+    from torchvision.models.resnet import Bottleneck, ResNet
+    return large_classifier(ResNet(Bottleneck, [3, 4, 23, 3], groups=32, width_per_group=4), 224, batch)
+
+
+def efficientnet_b4(batch=32):
+    from torchvision.models import efficientnet_b4 as make
+    return large_classifier(make(), 380, batch)
+
+
 shufflenet_v2_x1_0 = classifier("shufflenet_v2_x1_0", 64)
 vit_b_16 = classifier("vit_b_16", 16, ADAMW)
 convnext_tiny = classifier("convnext_tiny", 32, ADAMW)

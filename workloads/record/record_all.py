@@ -11,7 +11,7 @@ import record
 HERE = os.path.dirname(os.path.abspath(__file__))
 VISION = f"torchvision {torchvision.__version__.partition('+')[0]}"
 LANGUAGE = f"transformers {transformers.__version__}"
-BOTH, TRAIN = ("train", "infer"), ("train",)
+BOTH, TRAIN, INFER = ("train", "infer"), ("train",), ("infer",)
 
 # program: what it is, tasks, further options
 NETWORKS = {
@@ -23,6 +23,8 @@ NETWORKS = {
     "resnet18": (f"{VISION} resnet18, 224x224", BOTH, []),
     "densenet121": (f"{VISION} densenet121, 224x224", BOTH, []),
     "efficientnet_b0": (f"{VISION} efficientnet_b0, 224x224", BOTH, []),
+    "efficientnet_b4": (f"{VISION} efficientnet_b4, 380x380", BOTH, []),
+    "resnext101_32x4d": (f"{VISION} ResNet of 3, 4, 23, 3 bottlenecks, 32 groups of 4, 224x224", BOTH, []),
     "shufflenet_v2_x1_0": (f"{VISION} shufflenet_v2_x1_0, 224x224", BOTH, []),
     "vit_b_16": (f"{VISION} vit_b_16, 224x224", BOTH, []),
     "convnext_tiny": (f"{VISION} convnext_tiny, 224x224", BOTH, []),
@@ -37,6 +39,13 @@ NETWORKS = {
     "bert_large": (f"{LANGUAGE} BertForMaskedLM, 24 layers of 1024, 16 heads", BOTH, []),
     "bert_large_pretraining": (f"{LANGUAGE} BertForPreTraining, 24 layers of 1024, 16 heads, attention by products, 20 masked places", TRAIN,
                                []),
+    # Both read the norm that bounds the parameters; 2 says that it does.
+    "bert_large_answers": ("NVIDIA's BERT that answers questions, 24 layers of 1024, 16 heads, attention by products, parameters updated "
+                           "one by one", BOTH, ["--reads", "2"]),
+    "bert_large_answers_foreach": ("the same, many parameters updated at once", TRAIN, []),
+    "bert_large_classes": (f"{LANGUAGE} BertForSequenceClassification, 24 layers of 1024, 16 heads, attention by products", INFER, []),
+    "gpt2_large": (f"{LANGUAGE} GPT2LMHeadModel, 36 layers of 1280, 20 heads, attention by products", INFER, ["--reads", "1"]),
+    "opt_1_3b": (f"{LANGUAGE} OPTForCausalLM, 24 layers of 2048, 32 heads, attention by products", INFER, ["--reads", "1"]),
     "distilbert": (f"{LANGUAGE} DistilBertForSequenceClassification", BOTH, []),
     # Both ask the device whether positions start anew somewhere; 1 says that they do not.
     "gpt2": (f"{LANGUAGE} GPT2LMHeadModel, 12 layers of 768", BOTH, ["--reads", "1"]),
