@@ -62,6 +62,7 @@ class Writer {
 
  private:
   void write_op(std::size_t index);
+  Operands operands_at(std::size_t index);
   void begin_phase(Phase phase);
   /// Opens the operations that `op` is part of, and closes those before.
   void follow_calls(const NetworkOp& op);
@@ -100,6 +101,7 @@ class Writer {
   TimePoint call_end_{};
   std::vector<std::vector<std::uint32_t>> completed_;  // see completed_gradients()
   std::vector<std::uint32_t> gradients_;               // tensors that the open node completes
+  std::size_t given_back_ = 0;                         // of Network::held
 };
 
 std::uint32_t Writer::open_row(std::string_view name, const NetworkOp& op, OperandsId operands) {
@@ -228,6 +230,18 @@ void Writer::follow_calls(const NetworkOp& op) {
   }
 }
 
+/// With what is given back behind the operation, later than its last use.
+Operands Writer::operands_at(std::size_t index) {
+  Operands out = memories_.operands(in_.network.network->ops[index], in_.network.ops[index]);
+  const auto& held = in_.network.network->held;
+  for (; held && given_back_ < held->size() && (*held)[given_back_].until == index; ++given_back_) {
+    const std::uint32_t tensor = (*held)[given_back_].tensor;
+    out.dropped.push_back(in_.network.tensors[tensor]);
+    out.dropped.back().memory = memories_.of(tensor);
+  }
+  return out;
+}
+
 void Writer::write_op(std::size_t index) {
   const NetworkOp& op = in_.network.network->ops[index];
   const BoundOp& bound = in_.network.ops[index];
@@ -238,7 +252,7 @@ void Writer::write_op(std::size_t index) {
   now_ = first_launch - from_us(gap * outer_share);
   follow_calls(op);
   if (op.phase == Phase::backward && node_ == nullptr) open_node(op);
-  const OperandsId operands = rows_.trace.operands.intern(memories_.operands(op, bound));
+  const OperandsId operands = rows_.trace.operands.intern(operands_at(index));
   std::vector<std::uint32_t> rows =
       unbiased_.empty() ? open_around(op, operands) : std::exchange(unbiased_, {});
   now_ = first_launch - from_us(gap * inner_share);

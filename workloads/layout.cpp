@@ -175,12 +175,17 @@ Network Rewriter::write() {
   turn_weights_and_inputs();
   for (const NetworkOp& op : network_.ops) follow(op);
   std::vector<NetworkOp> ops;
+  std::vector<std::uint32_t> places;  // of the operations, among copies
   ops.reserve(network_.ops.size());
   for (NetworkOp& op : network_.ops) {
     follow_views(op, ops);
+    places.push_back(static_cast<std::uint32_t>(ops.size()));
     ops.push_back(std::move(op));
   }
   network_.ops = std::move(ops);
+  if (network_.held) {
+    for (HeldMemory& held : *network_.held) held.until = places[held.until];
+  }
   for (std::size_t t = 0; t < written_in_place_; ++t) {
     NetworkTensor& one = network_.tensors[t];
     if (images_[one.storage] == none) continue;

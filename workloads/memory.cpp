@@ -28,6 +28,9 @@ std::vector<Life> lives_of(const Network& network) {
     }
     for (const std::uint32_t t : network.ops[i].outputs) touch(t, i);
   }
+  if (network.held) {
+    for (const HeldMemory& held : *network.held) touch(held.tensor, held.until);
+  }
   return lives;
 }
 

@@ -20,8 +20,8 @@ constexpr std::string_view storage_kinds[] = {"parameter", "buffer",     "input"
                                               "state",     "activation", "host"};
 constexpr std::string_view known_keys =
     "schema, name, framework, task, source, recorded_with, optimizer, precision, symbols, modules, "
-    "storages, tensors, calls, ops, forms";
-constexpr std::string_view form_keys = "type, modules, storages, tensors, calls, ops";
+    "storages, tensors, held, calls, ops, forms";
+constexpr std::string_view form_keys = "type, modules, storages, tensors, held, calls, ops";
 constexpr std::string_view op_keys = "op, phase, module, node, seq, call, args, out, masked";
 constexpr std::string_view call_keys = "op, call, args, masked";
 constexpr std::string_view form_types[] = {"fp16", "bf16"};
@@ -113,6 +113,7 @@ class Reader {
   void read_calls();
   void read_ops();
   void read_op(const Json& json, const Place& place);
+  void read_held();
   static CompiledMask compiled_mask(const Json& json, const Place& place);
   void read_arguments(const Json& json, const Place& place, NetworkOp& op) const;
   /// What it is made of stands side by side, behind what makes its operands.
@@ -157,6 +158,7 @@ void Reader::read_parts() {
   read_tensors();
   read_calls();
   read_ops();
+  read_held();
 }
 
 Network Reader::read_form(const Network& head) {
@@ -329,6 +331,28 @@ void Reader::read_ops() {
     check_call(out_.ops.back(), place, made);
     check_order(out_.ops.back(), place, made);
     for (const std::uint32_t t : out_.ops.back().outputs) made[out_.tensors[t].storage] = true;
+  }
+}
+
+/// [tensor, operation after which it is gone], in the order of the latter.
+void Reader::read_held() {
+  if (!json_.contains("held")) return;
+  const Json& list = list_member(json_, file_, "held");
+  std::vector<HeldMemory>& held = out_.held.emplace();
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const Place place = item(file_ / "held", i);
+    if (!list[i].is_array() || list[i].size() != 2) {
+      place.fail(describe_json(list[i]), "[tensor, operation]");
+    }
+    const std::uint32_t tensor =
+        index_of(list[i][0], item(place, 0), out_.tensors.size(), "tensors");
+    const std::uint32_t until =
+        index_of(list[i][1], item(place, 1), out_.ops.size(), "operations");
+    if (!held.empty() && until < held.back().until) {
+      item(place, 1).fail(std::to_string(until),
+                          "at least " + std::to_string(held.back().until) + " as before it");
+    }
+    held.push_back({tensor, until});
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -60,6 +61,12 @@ struct NetworkOp {
   std::vector<std::uint32_t> outputs;
 };
 
+/// Memory that a name or a frame of the program holds beyond the last operation on it.
+struct HeldMemory {
+  std::uint32_t tensor = 0;  // one that lies in it
+  std::uint32_t until = 0;   // the operation after which it is gone
+};
+
 struct NetworkForm;
 
 struct Network {
@@ -79,6 +86,8 @@ struct Network {
   /// side by side.
   std::vector<NetworkOp> calls;
   std::vector<NetworkOp> ops;
+  /// In the order in which memory is given back; not known of files that do not say it.
+  std::optional<std::vector<HeldMemory>> held;
   /// The step of a model of 16 bits, for types in which the program does other work than in FP32.
   std::vector<NetworkForm> forms;
 };

@@ -75,6 +75,19 @@ std::string with_calls(const std::string& calls, const std::string& first,
   return text.insert(then, second).insert(at, first);
 }
 
+TEST(NetworkBadInput, HeldMemory) {
+  const auto held = [](const std::string& list) {
+    return replaced("\"modules\"", "\"held\": " + list + ", \"modules\"");
+  };
+  EXPECT_EQ(network_error(held("[[4, 1], [5, 1]]")), "");
+  expect_network_error(held("{}"), "held: found object");
+  expect_network_error(held("[4]"), "[tensor, operation]");
+  expect_network_error(held("[[4, 1, 1]]"), "[tensor, operation]");
+  expect_network_error(held("[[6, 1]]"), "held[0][0]");
+  expect_network_error(held("[[4, 2]]"), "held[0][1]");
+  expect_network_error(held("[[4, 1], [5, 0]]"), "at least 1");
+}
+
 TEST(NetworkBadInput, CallsAroundOperations) {
   const std::string good = R"([{"op": "aten::linear", "args": [{"t": 0}, {"t": 1}, {"t": 2}]}])";
   const std::string call = "\"call\": 0, ";

@@ -1,4 +1,5 @@
 """Programs that can be recorded: what PROGRAM names, and what one step of it does."""
+import gc
 import importlib
 import importlib.util
 import inspect
@@ -157,10 +158,16 @@ def record_with(make, arguments, values, default_of_step, half):
     with torch.device("meta"):
         made = build(make, parameters)
         step = step_of(made, arguments, values, half)
-    with Modules() as modules, default_of_step:
-        with Recorder(modules, arguments.reads, half).step():
-            step()  # The first step makes the optimizer's state.
-        recorder = Recorder(modules, arguments.reads, half)
-        with recorder.step():
-            step()
+    # When cycles of references are found is chance.
+    gc.collect()
+    gc.disable()
+    try:
+        with Modules() as modules, default_of_step:
+            with Recorder(modules, arguments.reads, half).step():
+                step()  # The first step makes the optimizer's state.
+            recorder = Recorder(modules, arguments.reads, half)
+            with recorder.step():
+                step()
+    finally:
+        gc.enable()
     return recorder.result(), recorder

@@ -75,7 +75,8 @@ def literals(texts):
 def parts_of(merged):
     """The keys of a network that hold its operations."""
     calls = {"calls": merged["calls"]} if merged["calls"] else {}
-    return {**{key: merged[key] for key in ("modules", "storages", "tensors")}, **calls, "ops": merged["ops"]}
+    keys = ("modules", "storages", "tensors", "held")
+    return {**{key: merged[key] for key in keys if key in merged}, **calls, "ops": merged["ops"]}
 
 
 def forms_of(make, arguments, fitter, work):

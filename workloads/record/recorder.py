@@ -163,6 +163,9 @@ class Recorder(TorchDispatchMode):
         # does: it adds gradients in place only where nobody else holds the memory.
         self.storage_ids = {}
         self.storage_count = 0
+        self.living = {}       # storage -> weak references to what counts as it
+        self.last_use = {}     # storage -> the last operation on it, and its tensor there
+        self.held = []         # what outlives its last operation: tensor, operation after which it is gone
         self.fresh = set()     # storages without content yet
         self.calls = []        # operations made of others: [what cuda.CALLS holds, row]
         self.pending = {}      # storage -> row of a number that nothing has read yet
@@ -179,6 +182,8 @@ class Recorder(TorchDispatchMode):
         try:
             with Conversions(self.note_conversion), self.masks, self:
                 yield
+            with torch._C._DisableTorchDispatch():
+                self.note_dropped()
         finally:
             for handle in handles:
                 handle.remove()
@@ -267,7 +272,7 @@ class Recorder(TorchDispatchMode):
     def key(self, tensor):
         storage = tensor.untyped_storage()
         if storage._cdata not in self.storage_ids:
-            self.storage_ids[storage._cdata] = self.storage_count, StorageWeakRef(storage)
+            self.remember(storage, self.storage_count)
             self.storage_count += 1
         number = self.storage_ids[storage._cdata][0]
         return number, self.recorded_type(tensor.dtype), tuple(tensor.shape), tensor.stride(), tensor.storage_offset()
@@ -352,14 +357,30 @@ class Recorder(TorchDispatchMode):
 
     def share(self, tensor, owner):
         """Let a tensor count as memory of its owner."""
-        storage = tensor.untyped_storage()
-        self.storage_ids[storage._cdata] = self.key(owner)[0], StorageWeakRef(storage)
+        self.remember(tensor.untyped_storage(), self.key(owner)[0])
+
+    def remember(self, storage, number):
+        self.storage_ids[storage._cdata] = number, StorageWeakRef(storage)
+        self.living.setdefault(number, []).append(self.storage_ids[storage._cdata][1])
 
     def emit(self, where, name, args, out):
+        self.note_dropped()
         row = {"op": name, **where, **self.call_around(where), **self.asked_attention(name, where),
                "args": [self.encode(a) for a in args]}
         row["out"] = [self.define(t) if isinstance(t, torch.Tensor) and t.is_meta else None for t in out]
         self.ops.append(row)
+        for t in tensors_of(row["args"]) + [t for t in row["out"] if t is not None]:
+            self.last_use[self.tensors[t][3]] = len(self.ops) - 1, t
+
+    def note_dropped(self):
+        """Memory that a name or a frame of the program has held beyond the last operation on it."""
+        latest = len(self.ops) - 1
+        dropped = [number for number, references in self.living.items() if all(r.expired() for r in references)]
+        for number in dropped:
+            del self.living[number]
+            used, tensor = self.last_use.get(number, (latest, None))
+            if used < latest:
+                self.held.append([tensor, latest])
 
     def call_around(self, where):
         """The number of the operation that this one is part of; its operands were made before."""
@@ -432,4 +453,4 @@ class Recorder(TorchDispatchMode):
                 row.pop("seq", None)
         order = {storage: at for at, storage in enumerate(dict.fromkeys(t[3] for t in self.tensors))}
         return {"calls": [row for _, row in self.calls], "modules": self.modules.names, "storages": [kinds.get(number, "activation") for number in order],
-                "tensors": [[*tensor[:3], order[tensor[3]]] for tensor in self.tensors], "ops": self.ops}
+                "tensors": [[*tensor[:3], order[tensor[3]]] for tensor in self.tensors], "held": self.held, "ops": self.ops}

@@ -118,6 +118,8 @@ def merge_networks(recordings, fitter):
                        for at, rows in enumerate(zip(*[r.get("calls", []) for r in recordings]))]
     merged["ops"] = [fitter.merge(rows, f"operation {at} ({rows[0]['op']})")
                      for at, rows in enumerate(zip(*[r["ops"] for r in recordings]))]
+    if "held" in first:
+        merged["held"] = [row for row in first["held"] if all(row in r["held"] for r in recordings)]
     makers = {t: at for at, row in enumerate(first["ops"]) for t in row["out"] if t is not None}
     merged["tensors"] = []
     for at, rows in enumerate(zip(*[r["tensors"] for r in recordings])):

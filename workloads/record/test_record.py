@@ -305,6 +305,24 @@ def beside_the_host(batch=8):
     return step
 
 
+class Skips(nn.Module):
+    """The name x holds what the first layer made while the other layers run."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(24, 24) for _ in range(3))
+
+    def forward(self, x):
+        x = self.layers[0](x)
+        y = self.layers[1](x)
+        y = self.layers[2](y)
+        return y.tanh()
+
+
+def skips(batch=8):
+    return Program(Skips(), (torch.randn(batch, 24),))
+
+
 def copied_to_host(batch=8):
     model, x = Perceptron(), torch.randn(batch, 24)
     return lambda: model(x).cpu()
@@ -630,6 +648,15 @@ class Recordings(unittest.TestCase):
         network = self.network("noise", "--task", "infer")
         self.assertEqual(self.names(network), ["aten::bernoulli_", "aten::mul"])
         self.assertEqual(sorted(network["storages"]), ["activation", "activation", "input"])
+
+    def test_names_hold_memory(self):
+        network = self.network("skips", "--task", "infer")
+        self.assertEqual(self.names(network), ["aten::addmm"] * 3 + ["aten::tanh"])
+        # x, read by the second layer, lives as long as the frame, and so does y, which tanh reads.
+        first = network["ops"][0]["out"][0]
+        held = [until for tensor, until in network["held"] if network["tensors"][tensor][3] == network["tensors"][first][3]]
+        self.assertEqual(held, [3])
+        self.assertEqual(self.network("perceptron", "--task", "infer")["held"], [])
 
     def test_programs_that_differ_with_the_batch(self):
         code, _, said = self.run_recorder("branches", "--task", "infer")

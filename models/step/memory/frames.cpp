@@ -5,6 +5,8 @@
 #include <span>
 #include <utility>
 
+#include "models/step/memory/stated_lives.h"
+
 namespace tandem {
 
 namespace {
@@ -411,6 +413,7 @@ void hold_lists(const Dataflow& flow, std::vector<HeldTensor>& held) {
 
 FrameLives held_by_frames(const Step& step, const Dataflow& flow) {
   if (flow.has_graphs()) return {};
+  if (auto stated = stated_lives(step, flow)) return {std::move(*stated)};
   FrameLives out = flow.trains() ? FrameLives{} : Frames(step, flow).take();
   hold_lists(flow, out.held);
   return out;

@@ -24,7 +24,8 @@ struct FrameLives {
   std::set<std::pair<std::uint32_t, std::uint32_t>> skips = {};  // operation, tensor
 };
 
-/// Modules are read off the operations, for a trace seldom names them. A block ends where its
+/// A generated step may say it (stated_lives). Of a trace, modules are read off the operations, for
+/// it seldom names them. A block ends where its
 /// result is added to what it was given (a skip); blocks of one width in a row are a stage. A block
 /// holds what it was given, and so does a stage; a branch that normalizes first holds what its
 /// first product reads. Blocks that change the width have no skip: they are where the products of

@@ -106,6 +106,11 @@ class Lives {
       ops_.push_back({is_compiled(op) ? op.row : nullptr, graph_phase(op.phase)});
       ops_.back().pass = op.pass;
     }
+    for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
+      for (const TensorShape& made : operands_of(step.trace, flow.ops[i].op).made) {
+        makers_.try_emplace(made.memory.storage, i);
+      }
+    }
     for (std::uint32_t i = 0; i < flow.ops.size(); ++i) visit(i);
   }
 
@@ -221,6 +226,9 @@ class Lives {
   void read(const FlowUse& use, const FlowOp& op, std::uint32_t i);
   bool is_new_input(const FlowOp& op, std::uint32_t tensor);
   void read_unseen(const FlowUse& use, const FlowOp& op, std::uint32_t i);
+  /// The operation that states to make what lies there, or else the one whose gradient reads it;
+  /// no_row if neither is known.
+  std::uint32_t maker_of(std::uint32_t storage, const FlowOp& reader) const;
 
   std::uint32_t end() const { return static_cast<std::uint32_t>(flow_.ops.size()) - 1; }
 
@@ -238,6 +246,7 @@ class Lives {
   std::map<std::pair<std::int64_t, DataType>, int> inputs_;  // distinct ones of a size and type
   Parts parts_;
   std::map<std::uint32_t, std::uint32_t> unseen_;  // by storage: the first tensor
+  std::unordered_map<std::uint32_t, std::uint32_t> makers_;  // by storage: the first that states it
 };
 
 /// Where in its window each maximum was takes a byte in compiled code, and eight in eager steps
@@ -307,10 +316,15 @@ void Lives::read_unseen(const FlowUse& use, const FlowOp& op, std::uint32_t i) {
   life.last = std::max(fresh ? 0 : life.last, i);
   if (i > 0) ops_[i].reads.push_back(first->second);
   if (!fresh) return;
-  const std::uint32_t forward = runs_backward(op) ? facts_.forward_of(op.sequence) : no_row;
-  life.first = forward != no_row ? std::min(forward, i) : i;
+  life.first = std::min(maker_of(tensor.memory.storage, op), i);
   const bool grows = tensor.memory.role == TensorRole::activation;
   life.bytes = bytes_of(blocks(tensor.elements, tensor.type), grows);
+}
+
+std::uint32_t Lives::maker_of(std::uint32_t storage, const FlowOp& reader) const {
+  const auto maker = makers_.find(storage);
+  if (maker != makers_.end()) return maker->second;
+  return runs_backward(reader) ? facts_.forward_of(reader.sequence) : no_row;
 }
 
 void Lives::read(const FlowUse& use, const FlowOp& op, std::uint32_t i) {

@@ -64,8 +64,8 @@ struct FreshNumbers {
       }
     }
     for (std::uint32_t op = 0; op < trace.ops.size(); ++op) {
-      for (const auto* list :
-           {&operands_of(trace, op).tensors.shapes, &operands_of(trace, op).made}) {
+      const Operands& of = operands_of(trace, op);
+      for (const auto* list : {&of.tensors.shapes, &of.made, &of.dropped}) {
         for (const TensorShape& shape : *list) {
           if (shape.memory.known()) storage = std::max(storage, shape.memory.storage + 1);
         }
@@ -235,7 +235,7 @@ std::int64_t Rearrangement::external_id(std::uint32_t p, std::int64_t id) {
 OperandsId Rearrangement::in_own_memory(std::uint32_t p, OperandsId operands) {
   if (!operands.valid()) return operands;
   Operands own = old_.trace.operands.get(operands);
-  for (auto* list : {&own.tensors.shapes, &own.made}) {
+  for (auto* list : {&own.tensors.shapes, &own.made, &own.dropped}) {
     for (TensorShape& shape : *list) {
       TensorMemory& memory = shape.memory;
       if (memory.role == TensorRole::gradient) memory.role = TensorRole::fixed;

@@ -26,6 +26,7 @@ Operands dense(Operands operands) {
   }
   operands.arguments.clear();
   operands.made.clear();
+  operands.dropped.clear();
   return operands;
 }
 

@@ -90,6 +90,7 @@ std::size_t hash_of(const Operands& operands) {
 std::size_t memory_bytes(const Operands& operands) {
   std::size_t bytes = sizeof(Operands) + operands.tensors.shapes.capacity() * sizeof(TensorShape) +
                       operands.made.capacity() * sizeof(TensorShape) +
+                      operands.dropped.capacity() * sizeof(TensorShape) +
                       operands.tensors.arguments.capacity() +
                       operands.arguments.capacity() * sizeof(Argument);
   for (const Argument& argument : operands.arguments) {

@@ -41,6 +41,9 @@ struct Operands {
   bool has_shapes = false;             // shapes were recorded, be there no tensor among them
   std::uint16_t argument_count = 0;    // tensors and others; 0: not recorded
   std::vector<TensorShape> made = {};  // results, in order; empty: not known (traces)
+  /// Memory that is given back behind the operation though an earlier one was the last on it: a
+  /// name or a frame of the program held it. Of generated steps.
+  std::vector<TensorShape> dropped = {};
   CompiledMask compiled_mask = CompiledMask::not_known;
   /// The argument at `position`; none if it was not recorded.
   const Argument& argument(std::size_t position) const;

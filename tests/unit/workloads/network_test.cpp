@@ -79,6 +79,31 @@ TEST(NetworkMemory, ActivationsLiveFromWriterToLastReader) {
   EXPECT_EQ(memory.peak_bytes(), memory.kept.bytes() + 2048 + 2048);
 }
 
+// A name of the program holds what lies in storage 3, which the second of three operations reads,
+// until the third has run: by then all three results of 16 x 32 x 4 = 2048 are there.
+TEST(NetworkMemory, WhatAProgramHoldsLivesOn) {
+  const std::string ops = R"([
+    {"op": "aten::addmm", "phase": "forward", "module": 0, "seq": 0,
+     "args": [{"t": 2}, {"t": 0}, {"t": 3}, 1, 1], "out": [4]},
+    {"op": "aten::relu", "phase": "forward", "module": 0, "args": [{"t": 4}], "out": [5]},
+    {"op": "aten::tanh", "phase": "forward", "module": 0, "args": [{"t": 5}], "out": [6]}])";
+  std::string text = small_network(ops);
+  const auto insert = [&](const std::string& before, const std::string& what) {
+    text.insert(text.find(before), what);
+  };
+  insert("],\n  \"ops\"", R"(, ["fp32", ["batch", 32], null, 5])");
+  insert("],\n  \"tensors\"", R"(, "activation")");
+  const SymbolValue batch{"batch", 16};
+  const auto peak = [&](const std::string& network) {
+    const Network read = network_of(network);
+    return network_memory(bind_network(read, {&batch, 1})).peak_bytes();
+  };
+  const double kept = 4096 + 8192 + 512;
+  EXPECT_EQ(peak(text), kept + 2 * 2048);
+  insert("\"ops\"", R"("held": [[4, 2]], )");
+  EXPECT_EQ(peak(text), kept + 3 * 2048);
+}
+
 // Twice the batch, 32, takes twice the input and both results; weight and bias stay.
 TEST(NetworkMemory, WhatGrowsIsWhatTwiceTheBatchTakesMore) {
   const Network network = network_of(small_network());
