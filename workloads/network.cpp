@@ -346,8 +346,7 @@ void Reader::read_held() {
     }
     const std::uint32_t tensor =
         index_of(list[i][0], item(place, 0), out_.tensors.size(), "tensors");
-    const std::uint32_t until =
-        index_of(list[i][1], item(place, 1), out_.ops.size(), "operations");
+    const std::uint32_t until = index_of(list[i][1], item(place, 1), out_.ops.size(), "operations");
     if (!held.empty() && until < held.back().until) {
       item(place, 1).fail(std::to_string(until),
                           "at least " + std::to_string(held.back().until) + " as before it");

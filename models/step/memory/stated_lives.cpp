@@ -1,7 +1,9 @@
 #include "models/step/memory/stated_lives.h"
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
+#include <vector>
 
 #include "sim/trace/trace.h"
 
@@ -20,12 +22,34 @@ std::vector<TimePoint> begins_of(const Step& step, const Dataflow& flow) {
   return begins;
 }
 
-std::unordered_map<std::uint32_t, std::uint32_t> tensors_by_storage(const Dataflow& flow) {
-  std::unordered_map<std::uint32_t, std::uint32_t> out;
+/// Tensors that lie there one after the other, as they are made: where a layer runs again, its own
+/// result and then that of the second run.
+using TensorsByStorage = std::unordered_map<std::uint32_t, std::vector<std::uint32_t>>;
+
+TensorsByStorage tensors_by_storage(const Dataflow& flow) {
+  TensorsByStorage out;
+  std::vector<std::uint32_t> first(flow.tensors.size());  // of those that repeat one
+  std::iota(first.begin(), first.end(), 0);
+  for (const FlowOp& op : flow.ops) {
+    if (op.repeats == no_row) continue;
+    const auto results = flow.outputs_of(op), own = flow.outputs_of(flow.ops[op.repeats]);
+    for (std::size_t k = 0; k < results.size(); ++k) first[results[k]] = own[k];
+  }
   for (std::uint32_t t = 0; t < flow.tensors.size(); ++t) {
-    if (flow.tensors[t].memory.known()) out[flow.tensors[t].memory.storage] = t;
+    const TensorMemory& memory = flow.tensors[first[t]].memory;
+    if (memory.known()) out[memory.storage].push_back(t);
   }
   return out;
+}
+
+/// Of these, what lies there behind operation `until`; no_row: nothing yet.
+std::uint32_t last_made(const Dataflow& flow, const std::vector<std::uint32_t>& tensors,
+                        std::uint32_t until) {
+  const auto it = std::find_if(tensors.rbegin(), tensors.rend(), [&](std::uint32_t t) {
+    const std::uint32_t producer = flow.tensors[t].producer;
+    return producer == no_row || producer <= until;
+  });
+  return it == tensors.rend() ? no_row : *it;
 }
 
 }  // namespace
@@ -34,7 +58,7 @@ std::optional<std::vector<HeldTensor>> stated_lives(const Step& step, const Data
   const Trace& trace = step.trace;
   std::optional<std::vector<HeldTensor>> out;
   std::vector<TimePoint> begins;
-  std::unordered_map<std::uint32_t, std::uint32_t> tensors;
+  TensorsByStorage tensors;
   for (std::uint32_t row = 0; row < trace.ops.size(); ++row) {
     const std::vector<TensorShape>& dropped = operands_of(trace, row).dropped;
     if (dropped.empty()) continue;
@@ -47,8 +71,8 @@ std::optional<std::vector<HeldTensor>> stated_lives(const Step& step, const Data
     if (next == begins.begin()) continue;
     const auto until = static_cast<std::uint32_t>(next - begins.begin()) - 1;
     for (const TensorShape& shape : dropped) {
-      const auto held = tensors.find(shape.memory.storage);
-      if (held != tensors.end()) out->push_back({held->second, until});
+      const std::uint32_t held = last_made(flow, tensors[shape.memory.storage], until);
+      if (held != no_row) out->push_back({held, until});
     }
   }
   return out;

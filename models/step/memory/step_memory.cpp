@@ -90,6 +90,28 @@ bool is_padded(const Trace& trace, const FlowOp& op, const FlowTensor& made) {
   return false;
 }
 
+/// Which operations make what lies in a storage, where they state it.
+class Makers {
+ public:
+  Makers(const Step& step, const Dataflow& flow) {
+    for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
+      for (const TensorShape& made : operands_of(step.trace, flow.ops[i].op).made) {
+        first_.try_emplace(made.memory.storage, i);
+      }
+    }
+  }
+
+  /// The first that states it, or else the one whose gradient reads it; no_row if neither is known.
+  std::uint32_t of(std::uint32_t storage, const FlowOp& reader, const StepFacts& facts) const {
+    const auto maker = first_.find(storage);
+    if (maker != first_.end()) return maker->second;
+    return runs_backward(reader) ? facts.forward_of(reader.sequence) : no_row;
+  }
+
+ private:
+  std::unordered_map<std::uint32_t, std::uint32_t> first_;  // by storage
+};
+
 class Lives {
  public:
   Lives(const Step& step, const Dataflow& flow, const BatchOps& ops, std::int64_t batch)
@@ -100,16 +122,12 @@ class Lives {
         frames_(held_by_frames(step, flow)),
         step_(step),
         storage_(step, flow, facts_),
-        growth_(growing_tensors(flow, ops, facts_.parameters(), batch)) {
+        growth_(growing_tensors(flow, ops, facts_.parameters(), batch)),
+        makers_(step, flow) {
     begin_tensors();
     for (const FlowOp& op : flow.ops) {
       ops_.push_back({is_compiled(op) ? op.row : nullptr, graph_phase(op.phase)});
       ops_.back().pass = op.pass;
-    }
-    for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
-      for (const TensorShape& made : operands_of(step.trace, flow.ops[i].op).made) {
-        makers_.try_emplace(made.memory.storage, i);
-      }
     }
     for (std::uint32_t i = 0; i < flow.ops.size(); ++i) visit(i);
   }
@@ -226,9 +244,6 @@ class Lives {
   void read(const FlowUse& use, const FlowOp& op, std::uint32_t i);
   bool is_new_input(const FlowOp& op, std::uint32_t tensor);
   void read_unseen(const FlowUse& use, const FlowOp& op, std::uint32_t i);
-  /// The operation that states to make what lies there, or else the one whose gradient reads it;
-  /// no_row if neither is known.
-  std::uint32_t maker_of(std::uint32_t storage, const FlowOp& reader) const;
 
   std::uint32_t end() const { return static_cast<std::uint32_t>(flow_.ops.size()) - 1; }
 
@@ -246,7 +261,7 @@ class Lives {
   std::map<std::pair<std::int64_t, DataType>, int> inputs_;  // distinct ones of a size and type
   Parts parts_;
   std::map<std::uint32_t, std::uint32_t> unseen_;  // by storage: the first tensor
-  std::unordered_map<std::uint32_t, std::uint32_t> makers_;  // by storage: the first that states it
+  Makers makers_;
 };
 
 /// Where in its window each maximum was takes a byte in compiled code, and eight in eager steps
@@ -316,15 +331,9 @@ void Lives::read_unseen(const FlowUse& use, const FlowOp& op, std::uint32_t i) {
   life.last = std::max(fresh ? 0 : life.last, i);
   if (i > 0) ops_[i].reads.push_back(first->second);
   if (!fresh) return;
-  life.first = std::min(maker_of(tensor.memory.storage, op), i);
+  life.first = std::min(makers_.of(tensor.memory.storage, op, facts_), i);
   const bool grows = tensor.memory.role == TensorRole::activation;
   life.bytes = bytes_of(blocks(tensor.elements, tensor.type), grows);
-}
-
-std::uint32_t Lives::maker_of(std::uint32_t storage, const FlowOp& reader) const {
-  const auto maker = makers_.find(storage);
-  if (maker != makers_.end()) return maker->second;
-  return runs_backward(reader) ? facts_.forward_of(reader.sequence) : no_row;
 }
 
 void Lives::read(const FlowUse& use, const FlowOp& op, std::uint32_t i) {
