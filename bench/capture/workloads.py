@@ -22,6 +22,7 @@ import networks_streams as streams
 import networks_tables as tables
 import networks_tried as tried
 import networks_usual as usual
+import networks_varied as varied
 from workload import ADAMW, SGD
 
 BUILDERS = {
@@ -32,6 +33,7 @@ BUILDERS = {
     **asked.ASKED,
     **formed.FORMED,
     **usual.USUAL,
+    **varied.VARIED,
     **plain.PLAIN,
     "resnet50": images.vision("resnet50", SGD),
     "mobilenet_v2": images.vision("mobilenet_v2", SGD),
