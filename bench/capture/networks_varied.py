@@ -2,18 +2,15 @@
 points that are sampled, windows of pictures, series taken apart, sound, actions."""
 import torch
 import torch.nn.functional as F
-from torch import nn
 
+from networks_answers import random_words
 from networks_libraries import Applied, towards
 from networks_read import Named, random_pictures
 from workload import ADAMW, Workload, class_loss
 
 
-def words_of(vocab, batch, device, seq):
-    return torch.randint(5, vocab, (batch, seq), device=device)
-
-
 def word_loss(target):
+    """As words_loss, of scores that may be a slice of others."""
     return lambda scores: F.cross_entropy(scores.reshape(-1, scores.shape[-1]).float(), target.reshape(-1))
 
 
@@ -36,8 +33,8 @@ def pages_read(batch, device, patches=512, seq=64):
     model = Named(Pix2StructForConditionalGeneration(config), ("flattened_patches", "decoder_input_ids")).to(device)
     flat = torch.rand(batch, patches, 2 + 768, device=device)
     flat[..., :2] = torch.arange(patches, device=device)[:, None].expand(-1, 2) // 24 + 1
-    ids = words_of(32000, batch, device, seq)
-    return Workload(model, (flat, ids), word_loss(words_of(32000, batch, device, seq)), ADAMW, {"seq": seq})
+    ids = random_words(32000, batch, seq, device)
+    return Workload(model, (flat, ids), word_loss(random_words(32000, batch, seq, device)), ADAMW, {"seq": seq})
 
 
 def captions(batch, device, seq=48, size=224):
@@ -48,20 +45,8 @@ def captions(batch, device, seq=48, size=224):
     config = GitConfig(vision_config=vision, vocab_size=30522, hidden_size=512, num_hidden_layers=6, num_attention_heads=8,
                        intermediate_size=2048, use_cache=False)
     model = Named(GitForCausalLM(config), ("input_ids", "pixel_values"), lambda out: out.logits[:, -seq:]).to(device)
-    inputs = words_of(30522, batch, device, seq), random_pictures(batch, device, size)
-    return Workload(model, inputs, word_loss(words_of(30522, batch, device, seq)), ADAMW, {"seq": seq})
-
-
-class SampledBoxes(nn.Module):
-    """Boxes of Deformable DETR's queries."""
-
-    def __init__(self, model):
-        super().__init__()
-        self.model = model
-
-    def forward(self, x):
-        out = self.model(x)
-        return torch.cat([out.logits, out.pred_boxes], -1)
+    inputs = random_words(30522, batch, seq, device), random_pictures(batch, device, size)
+    return Workload(model, inputs, word_loss(random_words(30522, batch, seq, device)), ADAMW, {"seq": seq})
 
 
 def sampled_boxes(batch, device, size=256):
@@ -70,7 +55,7 @@ def sampled_boxes(batch, device, size=256):
     backbone = ResNetConfig(out_features=["stage2", "stage3", "stage4"])
     config = DeformableDetrConfig(use_timm_backbone=False, use_pretrained_backbone=False, backbone=None, backbone_config=backbone,
                                   num_queries=100, encoder_layers=3, decoder_layers=3, disable_custom_kernels=True)
-    model = SampledBoxes(DeformableDetrForObjectDetection(config))
+    model = Applied(DeformableDetrForObjectDetection(config), lambda out: torch.cat([out.logits, out.pred_boxes], -1))
     return towards(model, (random_pictures(batch, device, size),), (batch, 100, config.num_labels + 4))
 
 
@@ -120,7 +105,7 @@ def named_things(batch, device, queries=8, size=256):
     text = {"hidden_size": 384, "intermediate_size": 1536, "num_hidden_layers": 6, "num_attention_heads": 6, "vocab_size": 49408}
     config = OwlViTConfig(text_config=text, vision_config=vision, projection_dim=384)
     model = Named(OwlViTForObjectDetection(config), ("input_ids", "pixel_values", "attention_mask"), lambda out: out.pred_boxes)
-    inputs = (words_of(49406, batch * queries, device, 16), random_pictures(batch, device, size),
+    inputs = (random_words(49406, batch * queries, 16, device), random_pictures(batch, device, size),
               torch.ones(batch * queries, 16, dtype=torch.int64, device=device))
     return towards(model, inputs, (batch, (size // 16) ** 2, 4))
 
@@ -133,7 +118,7 @@ def pictures_by_names(batch, device, seq=48, size=224):
     config = AlignConfig(text_config=text, vision_config=vision, projection_dim=320)
     names = ("input_ids", "pixel_values", "attention_mask")
     model = Named(AlignModel(config), names, lambda out: out.logits_per_text).to(device)
-    inputs = (words_of(30522, batch, device, seq), random_pictures(batch, device, size),
+    inputs = (random_words(30522, batch, seq, device), random_pictures(batch, device, size),
               torch.ones(batch, seq, dtype=torch.int64, device=device))
     return Workload(model, inputs, class_loss(torch.arange(batch, device=device)), ADAMW, {"seq": seq})
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "models/kernel/choice/layer_rule.h"
+#include "models/kernel/time/rates.h"
 #include "models/ops/op_table.h"
 #include "sim/core/tensors/data_type.h"
 #include "workloads/lower/layer.h"
@@ -304,9 +305,8 @@ LoweredKernel depthwise_kernel(const Context& c, const Layer& l, const KernelTem
   const double wide = l.input.type == DataType::fp32 ? row.fp32_ratio : 1;
   const double cycles =
       blocks * row.block_cycles * wide * static_cast<double>(l.taps) / measured_taps * slowdown;
-  kernel.duration_us =
-      std::max(stream_time_us(c, bytes), c.gpu().graph_kernel_period_us +
-                                             cycles / (c.gpu().sm_count * c.gpu().boost_clock_mhz));
+  kernel.duration_us = std::max(stream_time_us(c, bytes),
+                                c.gpu().graph_kernel_period_us + all_sms_us(c.gpu(), cycles));
   return kernel;
 }
 

@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "models/kernel/time/l2_kept.h"
+#include "models/kernel/time/rates.h"
 #include "sim/core/tensors/data_type.h"
 #include "sim/core/units.h"
 #include "workloads/lower/parts.h"
@@ -97,15 +98,13 @@ LoweredKernel walk_kernel(const Context& c, const Walk& w, std::size_t form) {
   const int width = bytes > 4 ? 2 : bytes < 4 ? 8 : 4;
   out.name = name_of(c, row, w.type, w.tensors, width);
   out.geometry = geometry_of(row, {static_cast<std::int64_t>(std::ceil(w.elements / per_block))});
-  const double floor = c.gpu().graph_kernel_period_us;
-  const double us = law_us(c, out.name, out.geometry, w.bytes);
+  const double moved_us = reached_us(c, row, law_us(c, out.name, out.geometry, w.bytes));
   // Computing the place of an element takes lanes, whatever its operands move.
   const double cycles = w.elements * row.block_cycles / row.per_block;
-  const double lanes_us = cycles / (c.gpu().sm_count * c.gpu().boost_clock_mhz);
+  const double lanes_us = all_sms_us(c.gpu(), cycles);
   const double sectors_us =
       row.sector_share > 0 ? w.scattered / (row.sector_share * c.gpu().l2_read_gbps * 1e3) : 0;
-  out.duration_us =
-      floor + std::max({std::max(0.0, us - floor) / reached_share(c, row), lanes_us, sectors_us});
+  out.duration_us = c.gpu().graph_kernel_period_us + std::max({moved_us, lanes_us, sectors_us});
   return out;
 }
 
@@ -265,7 +264,7 @@ double partial_sectors_us(const Context& c, std::int64_t tensors) {
       double(tensors) * rows * std::min(1.0, row / sector_bytes) / (in_step ? 2 : 1);
   const double moved = 2 * access * touched;
   return moved / (c.gpu().l2_read_gbps * 1e3) +
-         l2_missed(c.gpu(), bytes_of(out)) * moved / (c.gpu().dram_copy_gbps * 1e3);
+         copied_us(c.gpu(), l2_missed(c.gpu(), bytes_of(out)) * moved);
 }
 
 }  // namespace

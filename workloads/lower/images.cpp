@@ -8,9 +8,8 @@ namespace {
 
 /// The kernel's own steps one after the other, and what it moves.
 double walked_us(const Context& c, const KernelTemplate& row, double steps, double bytes) {
-  const double floor = c.gpu().graph_kernel_period_us;
-  const double moved = std::max(0.0, stream_time_us(c, bytes) - floor) / reached_share(c, row);
-  return floor + steps * row.block_cycles / c.gpu().boost_clock_mhz + moved;
+  return c.gpu().graph_kernel_period_us + steps * row.block_cycles / c.gpu().boost_clock_mhz +
+         reached_us(c, row, stream_time_us(c, bytes));
 }
 
 std::int64_t side(const TensorShape& t) {

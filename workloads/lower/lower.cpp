@@ -5,6 +5,7 @@
 
 #include "models/kernel/launch_rules.h"
 #include "models/kernel/time/kernel_time.h"
+#include "models/kernel/time/rates.h"
 #include "models/kernel/work/work.h"
 #include "sim/core/tensors/data_type.h"
 #include "workloads/lower/parts.h"
@@ -25,6 +26,18 @@ std::string_view element_name(DataType type) {
     case DataType::complex64: return "c10::complex<float>";
     default: return "float";
   }
+}
+
+/// The part of the time law's rate that a kernel reaches on this GPU. Where it was less than the
+/// whole, the SMs asked for no more: they ask for as much a cycle on any GPU, which is a larger
+/// part of a memory that has less for each of them.
+double reached_share(const Context& c, const KernelTemplate& kernel) {
+  if (kernel.share >= 1) return kernel.share;
+  const GpuArch& gpu = c.gpu();
+  const double cycle_bytes = gpu.dram_copy_gbps * 1e3 / (gpu.sm_count * gpu.boost_clock_mhz);
+  // The SMs' part of the time beside the memory's where the share was read off, and here.
+  const double there = std::sqrt(1 / (kernel.share * kernel.share) - 1);
+  return 1 / std::hypot(1.0, there * cycle_bytes / c.input.rules.sm_cycle_bytes);
 }
 
 }  // namespace
@@ -61,13 +74,8 @@ std::string name_of(const Context& c, const KernelTemplate& kernel, DataType typ
   return name;
 }
 
-double reached_share(const Context& c, const KernelTemplate& kernel) {
-  if (kernel.share >= 1) return kernel.share;
-  const GpuArch& gpu = c.gpu();
-  const double cycle_bytes = gpu.dram_copy_gbps * 1e3 / (gpu.sm_count * gpu.boost_clock_mhz);
-  // The SMs' part of the time beside the memory's where the share was read off, and here.
-  const double there = std::sqrt(1 / (kernel.share * kernel.share) - 1);
-  return 1 / std::hypot(1.0, there * cycle_bytes / c.input.rules.sm_cycle_bytes);
+double reached_us(const Context& c, const KernelTemplate& kernel, double timed_us) {
+  return std::max(0.0, timed_us - c.gpu().graph_kernel_period_us) / reached_share(c, kernel);
 }
 
 double stream_time_us(const Context& c, double bytes) {
@@ -117,13 +125,11 @@ LoweredKernel make(const Context& c, const KernelTemplate& kernel, DataType type
   LoweredKernel out;
   out.name = name_of(c, kernel, type);
   out.geometry = geometry_of(kernel, grid);
-  const double floor = c.gpu().graph_kernel_period_us;
-  out.duration_us = law_us(c, out.name, out.geometry, bytes);
+  const double timed_us = law_us(c, out.name, out.geometry, bytes);
   const double blocks = static_cast<double>(grid.x) * static_cast<double>(grid.y * grid.z);
-  const double issue = blocks * kernel.block_cycles / (c.gpu().sm_count * c.gpu().boost_clock_mhz);
-  out.duration_us =
-      floor + kernel.start_us +
-      std::hypot(std::max(0.0, out.duration_us - floor) / reached_share(c, kernel), issue);
+  const double issue_us = all_sms_us(c.gpu(), blocks * kernel.block_cycles);
+  out.duration_us = c.gpu().graph_kernel_period_us + kernel.start_us +
+                    std::hypot(reached_us(c, kernel, timed_us), issue_us);
   return out;
 }
 

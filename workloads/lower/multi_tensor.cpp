@@ -25,14 +25,12 @@ void lower_multi_tensor(const Context& c, Kernels& out) {
     LoweredKernel kernel;
     kernel.name = name_of(c, row, type, c.rule.lists);
     kernel.geometry = geometry_of(row, {launch.blocks});
-    const double floor = c.gpu().graph_kernel_period_us;
-    const double stream =
-        stream_time_us(c, launch.elements * c.rule.accesses * element_bytes(type)) - floor;
+    const double bytes = launch.elements * c.rule.accesses * element_bytes(type);
     // A block that has its SM to itself waits for the memory in every pass over its chunk.
     const double alone =
         std::ceil(launch.longest_chunk / pass_elements) * row.step_us * c.rule.accesses;
-    const double body = stream / reached_share(c, row);
-    kernel.duration_us = floor + std::sqrt(body * body + alone * alone);
+    const double body = reached_us(c, row, stream_time_us(c, bytes));
+    kernel.duration_us = c.gpu().graph_kernel_period_us + std::sqrt(body * body + alone * alone);
     out.push_back(std::move(kernel));
   }
 }

@@ -42,10 +42,9 @@ std::string name_of(const Context& c, const KernelTemplate& kernel, DataType typ
 /// Its time on the GPU by the law of its kind, from the operation's shapes.
 double law_us(const Context& c, const std::string& name, const LaunchGeometry& geometry,
               double bytes = 0);
-/// The part of the time law's rate that a kernel reaches on this GPU. Where it was less than the
-/// whole, the SMs asked for no more: they ask for as much a cycle on any GPU, which is a larger
-/// part of a memory that has less for each of them.
-double reached_share(const Context& c, const KernelTemplate& kernel);
+/// What a kernel takes behind its launch, for which the time law says `timed_us` with the launch:
+/// at the part of the law's rate that the kernel reaches on this GPU.
+double reached_us(const Context& c, const KernelTemplate& kernel, double timed_us);
 /// A kernel that moves so many bytes.
 double stream_time_us(const Context& c, double bytes);
 

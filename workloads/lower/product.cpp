@@ -175,11 +175,9 @@ void lower_product(const Context& c, Kernels& out) {
              {static_cast<std::int64_t>(std::ceil(static_cast<double>(results) / row.per_block)), 1,
               shape.batch},
              bytes_of(a) + bytes_of(b)));
-    out.back().duration_us =
-        c.gpu().graph_kernel_period_us +
-        (stream_time_us(c, bytes_of(a) + bytes_of(b)) - c.gpu().graph_kernel_period_us) /
-            reached_share(c, row) +
-        row.start_us;
+    out.back().duration_us = c.gpu().graph_kernel_period_us +
+                             reached_us(c, row, stream_time_us(c, bytes_of(a) + bytes_of(b))) +
+                             row.start_us;
     return;
   }
   const bool has_bias = c.operands.tensors.shapes.size() > 2 && shape.batch == 1;

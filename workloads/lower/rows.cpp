@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "models/kernel/time/laws/framework_sums.h"
+#include "models/kernel/time/rates.h"
 #include "sim/core/bounds/limits.h"
 #include "workloads/lower/parts.h"
 
@@ -175,11 +176,10 @@ void add_striped_norm(const Context& c, const TensorShape& images, std::size_t p
   const double stripes = std::ceil(static_cast<double>(images.elements()) / row.per_block);
   LoweredKernel kernel =
       make(c, row, images.type, {static_cast<std::int64_t>(std::clamp(stripes, 1.0, most))}, bytes);
-  const double floor = c.gpu().graph_kernel_period_us;
-  const double moved_us = std::max(0.0, stream_time_us(c, bytes) - floor) / reached_share(c, row);
   const double cycles = static_cast<double>(images.elements()) / row.per_block * row.block_cycles;
-  const double issued_us = cycles / (c.gpu().sm_count * c.gpu().boost_clock_mhz);
-  kernel.duration_us = floor + row.start_us + std::max(moved_us, issued_us);
+  kernel.duration_us =
+      c.gpu().graph_kernel_period_us + row.start_us +
+      std::max(reached_us(c, row, stream_time_us(c, bytes)), all_sms_us(c.gpu(), cycles));
   out.push_back(std::move(kernel));
 }
 

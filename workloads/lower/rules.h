@@ -57,7 +57,7 @@ struct KernelTemplate {
   Over over = Over::output;
   double per_block = 1;      // elements, or rows, of a block
   double blocks_per_sm = 0;  // more are not launched; 0: any number
-  double share = 1;          // of what the time law says that it reaches; see reached_share
+  double share = 1;          // of what the time law says that it reaches; see reached_us
   double step_us = 0;   // for each element of `over`; multi-tensor: a block's pass over its chunk
   double start_us = 0;  // beside the law and the launch
   double block_cycles = 0;  // SM cycles that a block takes at least, beside its memory traffic

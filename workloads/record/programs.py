@@ -9,13 +9,13 @@ import torch
 import torch.nn.functional as F
 
 from program import OPTIMIZERS, Program
-from published import (bert_large_answers, bert_large_answers_foreach, bert_large_classes,  # noqa: F401
-                       gpt2_large, opt_1_3b)
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench", "capture"))
 import networks_images as images  # noqa: E402
 import networks_language as language  # noqa: E402
 import networks_tables as tables  # noqa: E402
+from published import (bert_large_answers, bert_large_answers_foreach, bert_large_classes,  # noqa: E402, F401
+                       gpt2_large, opt_1_3b)
 from workload import ADAMW, SGD, class_loss  # noqa: E402
 
 

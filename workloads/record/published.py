@@ -5,6 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from program import Program
+from workload import Logits  # of bench/capture, which programs.py names
 
 
 class Dense(torch.nn.Linear):
@@ -115,32 +116,21 @@ def bert_large_answers_foreach(batch=32, seq=384):
     return answers(lambda parameters: torch.optim.AdamW(parameters, lr=3e-5, foreach=True), batch, seq)
 
 
-class Classes(torch.nn.Module):
-    """The scores alone of a model of Transformers."""
-
-    def __init__(self, model):
-        super().__init__()
-        self.model = model
-
-    def forward(self, words):
-        return self.model(words).logits
-
-
 def bert_large_classes(batch=8, seq=512):
     from transformers import BertConfig, BertForSequenceClassification
     config = BertConfig(num_hidden_layers=24, hidden_size=1024, num_attention_heads=16, intermediate_size=4096,
                         attn_implementation="eager")
-    return Program(Classes(BertForSequenceClassification(config)), (torch.randint(0, config.vocab_size, (batch, seq)),))
+    return Program(Logits(BertForSequenceClassification(config)), (torch.randint(0, config.vocab_size, (batch, seq)),))
 
 
 def gpt2_large(batch=4, seq=1024):
     from transformers import GPT2Config, GPT2LMHeadModel
     config = GPT2Config(n_layer=36, n_embd=1280, n_head=20, attn_implementation="eager", use_cache=False)
-    return Program(Classes(GPT2LMHeadModel(config)), (torch.randint(0, config.vocab_size, (batch, seq)),))
+    return Program(Logits(GPT2LMHeadModel(config)), (torch.randint(0, config.vocab_size, (batch, seq)),))
 
 
 def opt_1_3b(batch=2, seq=2048):
     from transformers import OPTConfig, OPTForCausalLM
     config = OPTConfig(num_hidden_layers=24, hidden_size=2048, ffn_dim=8192, num_attention_heads=32,
                        word_embed_proj_dim=2048, attn_implementation="eager", use_cache=False)
-    return Program(Classes(OPTForCausalLM(config)), (torch.randint(0, config.vocab_size, (batch, seq)),))
+    return Program(Logits(OPTForCausalLM(config)), (torch.randint(0, config.vocab_size, (batch, seq)),))

@@ -6,6 +6,7 @@
 
 #include "models/kernel/time/parts.h"
 #include "models/kernel/time/product_rows.h"
+#include "models/kernel/time/rates.h"
 #include "models/kernel/time/time_constants.h"
 #include "sim/core/fields/field.h"
 
@@ -53,7 +54,7 @@ double batched_us(const GpuArch& gpu, const BatchedPace& pace, const GemmShape& 
   const double rate = time_parts::math_rate(gpu, pace.type).fma_per_clk * pace.share;
   const double ratio = aligned(s) ? 1 : pace.unaligned_ratio;
   const double compute_us = ratio * slots * (k + pace.start_k) / rate / gpu.boost_clock_mhz;
-  const double element_us = 4 / (gpu.dram_copy_gbps * 1e3);
+  const double element_us = copied_us(gpu, 4);
   return pace.floor_us + std::max(compute_us, element_us * items * k * (m + n)) +
          element_us * items * m * n;
 }

@@ -28,6 +28,16 @@ std::vector<Field<FloorAndShare>> floor_and_share_fields(const std::string& name
                                                          const std::string& floor_doc,
                                                          const std::string& share_doc);
 
+/// `bytes` at the rate of copies, read and written together.
+inline double copied_us(const GpuArch& gpu, double bytes) {
+  return bytes / (gpu.dram_copy_gbps * 1e3);
+}
+
+/// Cycles of one SM, shared by all.
+inline double all_sms_us(const GpuArch& gpu, double sm_cycles) {
+  return sm_cycles / (gpu.sm_count * gpu.boost_clock_mhz);
+}
+
 /// Arithmetic that keeps the FP32 lanes of the whole GPU busy for so many cycles.
 inline double lane_us(const GpuArch& gpu, double lane_cycles) {
   const double lanes = double(gpu.sm_count) * gpu.smsp_per_sm * gpu.fp32_lanes;

@@ -20,11 +20,6 @@ double channel_us(const GpuArch& gpu, const NormShape& s, const ChannelRate& rat
          gpu.boost_clock_mhz;
 }
 
-/// Cycles of one SM, shared by all.
-double all_sms_us(const GpuArch& gpu, double sm_cycles) {
-  return sm_cycles / (gpu.sm_count * gpu.boost_clock_mhz);
-}
-
 std::vector<Field<ChannelRate>> channel_fields(const std::string& name, const std::string& doc) {
   using R = ChannelRate;
   return {field(name + "_block_cycles", "cycles",
@@ -175,9 +170,8 @@ double inference_norm_us(const GpuArch& gpu, const NormTimes& times, const NormS
 
 double inference_last_norm_us(const GpuArch& gpu, const NormTimes& times, const NormShape& s,
                               DataType type) {
-  const double moved_us = 2 * s.elements() * element_bytes(type) / (gpu.dram_copy_gbps * 1e3);
-  return times.floor_us +
-         std::max(moved_us, all_sms_us(gpu, times.inference_last_sm_cycles * s.elements()));
+  return times.floor_us + std::max(copied_us(gpu, 2 * s.elements() * element_bytes(type)),
+                                   all_sms_us(gpu, times.inference_last_sm_cycles * s.elements()));
 }
 
 double native_statistics_us(const GpuArch& gpu, const NormTimes& times, const NormShape& s) {
