@@ -25,6 +25,12 @@ struct ReportList {
   std::vector<std::vector<ReportValue>> rows;
 };
 
+/// Kernel time of which nothing tells whether it is there, relative to all of it.
+struct UntoldShare {
+  double more = 0;  // that is not predicted and may be there
+  double less = 0;  // that is predicted and may not be
+};
+
 struct TransformReport {
   std::string_view name;  // of the row of transforms()
   std::string_view json;  // its object in the result
@@ -32,7 +38,7 @@ struct TransformReport {
   std::vector<ReportValue> values;
   std::vector<ReportList> lists;
   double expected_error = 0;  // relative, of the GPU time
-  double may_add = 0;         // relative, to the GPU time: what nothing tells whether it is there
+  UntoldShare untold = {};    // of the GPU time
 };
 
 /// The report of what-if `name`, or null if it was not asked for.

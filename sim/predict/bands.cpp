@@ -127,7 +127,7 @@ LogBand changed_kernels(const BandConstants& constants, const ComparedStep& base
   LogBand kernels = anew || other_launch ? gpu_band(constants, parts.launched,
                                                     anew ? parts.generated_error : 0, what_ifs)
                                          : what_if_band(constants, what_ifs);
-  kernels.high += std::log1p(parts.may_add);
+  kernels = with_untold(kernels, parts.untold);
   return {std::log1p(parts.gpu_share * std::expm1(kernels.low)),
           std::log1p(parts.gpu_share * std::expm1(kernels.high))};
 }
@@ -192,13 +192,17 @@ Plan with_host(Plan plan, double factor) {
   return plan;
 }
 
+LogBand with_untold(LogBand band, const UntoldShare& untold) {
+  return {band.low + std::log1p(-untold.less), band.high + std::log1p(untold.more)};
+}
+
 LogBand what_if_band(const BandConstants& constants, const std::vector<TransformReport>& what_ifs) {
   LogBand out;
   for (const TransformReport& report : what_ifs) {
     const Factors& times = constants.of(report.name);
     out.low = -std::hypot(out.low, times.low * report.expected_error);
     out.high = std::hypot(out.high, times.high * report.expected_error);
-    out.high += std::log1p(report.may_add);
+    out = with_untold(out, report.untold);
   }
   return out;
 }

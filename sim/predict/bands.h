@@ -105,7 +105,7 @@ struct BandParts {
   Launched launched = Launched::by_calls;
   double gpu_share = 0;                                       // of the critical path
   double generated_error = 0;                                 // of a step that was never traced
-  double may_add = 0;                                         // relative, to the GPU time
+  UntoldShare untold = {};                                    // of the GPU time
   std::vector<std::pair<std::string, double>> what_ifs = {};  // relative errors that they expect
   std::optional<MemoryBasis> memory = {};                     // of the peak of memory
   std::vector<std::string> unverified = {};  // factors that no measurement has confirmed
@@ -116,6 +116,9 @@ struct LogBand {
   double low = 0;
   double high = 0;
 };
+
+/// `band` so wide that what is untold may be there or not.
+LogBand with_untold(LogBand band, const UntoldShare& untold);
 
 /// What the what-ifs expect to be off by, in kernel time.
 LogBand what_if_band(const BandConstants& constants, const std::vector<TransformReport>& what_ifs);

@@ -51,7 +51,7 @@ void capture_attention(const TracedRun& run, const ReplayOptions& options, Scena
                                    s.losses, &found);
   s.changed = s.changed || found.operations > 0;
   const double us = gpu_us(s.step);
-  s.capture_may_add = us > 0 ? found.untold_us / us : 0;
+  if (us > 0) s.untold_capture = {found.untold.more_us / us, found.untold.less_us / us};
 }
 
 }  // namespace

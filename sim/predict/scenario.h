@@ -12,7 +12,7 @@ namespace tandem {
 /// The traced step as it would have been measured in the scenario.
 struct Scenario : Rewritten {
   std::vector<TransformReport> what_ifs;  // what changed anything, in the order of application
-  double capture_may_add = 0;  // relative, to the GPU time: what a graph's capture may find
+  UntoldShare untold_capture = {};        // of the GPU time: what a graph's capture may find
 };
 
 /// Applies the what-ifs of `options`. `second`: another trace of the model that calibrates the

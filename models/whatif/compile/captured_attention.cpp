@@ -69,10 +69,10 @@ std::vector<NewKernel> kernels_of(const CaptureConstants& constants, const FlowO
   return math_attention(kernel, math, op.kind == OpKind::attention_backward);
 }
 
-/// What products would add where nothing tells whether a program masks images once it is captured.
-double untold_us(const CaptureConstants& constants, const Step& step, const Dataflow& flow,
-                 const AttentionStyle& style) {
-  double us = 0;
+/// What nothing tells of masks of images, which a program may make once it is captured.
+UntoldMasks untold_masks(const CaptureConstants& constants, const Step& step, const Dataflow& flow,
+                         const AttentionStyle& style) {
+  UntoldMasks untold;
   for (const FlowOp& op : flow.ops) {
     // A compiler has decided on attention before.
     if (op.in_graph || !mask_is_untold(step.trace, flow, style, op)) continue;
@@ -80,9 +80,10 @@ double untold_us(const CaptureConstants& constants, const Step& step, const Data
     if (!math) continue;
     double products_us = 0;
     for (const NewKernel& k : kernels_of(constants, op, *math)) products_us += k.duration_us;
-    us += std::max(0.0, products_us - works_us(step, flow.works_of(op)));
+    untold.add(attention_path(step.trace, flow, style, op), works_us(step, flow.works_of(op)),
+               products_us);
   }
-  return us;
+  return untold;
 }
 
 void exchange(const CaptureConstants& constants, const Dataflow& flow, const FlowOp& op,
@@ -115,15 +116,8 @@ Step with_captured_attention(Step step, AttentionPath path, const CaptureConstan
              "capture puts back: then products and softmax in FP32 would take the place of the "
              "fused kernels (kernels of BERT take a quarter longer)",
              leaves_open(step, flow) ? 1 : 0);
-  if (path == AttentionPath::automatic) r.untold_us = untold_us(constants, step, flow, style);
-  if (r.untold_us > 0) {
-    losses.add("capture_mask_untold", Severity::warning,
-               fmt::format("step of which nothing tells whether its program masks attention while "
-                           "a graph is captured, as ViT, DeiT and AST of Transformers do and CLIP "
-                           "and DINOv2 do not: if so, products in FP32 take {:.0f} us more "
-                           "(--attention math; --attention keep if not)",
-                           r.untold_us));
-  }
+  if (path == AttentionPath::automatic) r.untold = untold_masks(constants, step, flow, style);
+  add_untold(r.untold, "capture_mask_untold", "is captured in a graph", losses);
   const Exchanged changes = exchanged(step, flow, style, path);
   if (changes.empty()) return step;
   StepEdit edit(step, node_host_us);

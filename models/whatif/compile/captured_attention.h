@@ -8,8 +8,8 @@
 #include "models/kernel/library_names.h"
 #include "models/kernel/time/time_constants.h"
 #include "models/step/step.h"
-#include "models/whatif/compile/attention.h"
 #include "models/whatif/compile/inductor/fusion_law.h"
+#include "models/whatif/compile/masks/untold_masks.h"
 #include "sim/core/error.h"
 
 namespace tandem {
@@ -25,19 +25,18 @@ struct CaptureConstants {
 struct CapturedAttention {
   std::size_t operations = 0;
   double fused_us = 0, products_us = 0;
-  /// That products would add to attention of which nothing tells whether its program masks it.
-  double untold_us = 0;
+  UntoldMasks untold = {};
 };
 
 /// `step` with the kernels that a capture of it finds. Eager Transformers leaves a mask out that
 /// masks nothing, after a look at it; while a graph is captured it cannot look, for that would wait
 /// for the device, and passes the mask: a column that is expanded, which no fused kernel takes.
 /// What remains is aten::_scaled_dot_product_attention_math, in FP32 also for 16-bit operands.
-/// Models without a mask (images) and with a causal one keep their kernels. `path`: automatic for
-/// that rule, keep, or math for all attention that has neither a mask nor the causal half.
-/// Losses: `capture_changes_attention` with both times, `capture_mask_untold` where a program may
-/// mask images (mask_is_untold), or `capture_may_change_work` where the trace has no arguments that
-/// tell.
+/// Models with a causal mask keep their kernels, and encoders of pictures unless they are plain.
+/// `path`: automatic for that rule, keep, or math for all attention that has neither a mask nor the
+/// causal half. Losses: `capture_changes_attention` with both times, `capture_mask_untold` where a
+/// program may mask images (mask_is_untold), or `capture_may_change_work` where the trace has no
+/// arguments that tell.
 Step with_captured_attention(Step step, AttentionPath path, const CaptureConstants& constants,
                              LossList& losses, CapturedAttention* report = nullptr);
 

@@ -207,7 +207,7 @@ class Fuser {
     add_ways(ways, path, report_);
     const bool untold = asked_attention(options_) == AttentionPath::automatic &&
                         mask_is_untold(context_.step.trace, context_.flow, style_, op);
-    if (untold) report_.untold_us += std::max(0.0, ways.math_us - ways.keep_us);
+    if (untold) report_.untold.add(path, ways.keep_us, ways.math_us);
     if (path == AttentionPath::masked) {
       edit_.set_duration(ways.longest, from_us(ways.longest_masked_us));
     }
@@ -360,15 +360,7 @@ double attention_us(const JitReport& report, AttentionPath path) {
 }
 
 void count_losses(const JitReport& report, const JitOptions& options, LossList& losses) {
-  if (report.untold_us > 0) {
-    losses.add(
-        "jit_mask_untold", Severity::warning,
-        fmt::format("step of which nothing tells whether its program masks attention once it "
-                    "is compiled, as ViT, DeiT and AST of Transformers do and CLIP and "
-                    "DINOv2 do not: if so, products in FP32 take {:.0f} us more "
-                    "(--attention math; --attention keep if not)",
-                    report.untold_us));
-  }
+  add_untold(report.untold, "jit_mask_untold", "is compiled", losses);
   if (report.unknown_share > 0.01) {
     losses.add("jit_without_shapes", Severity::warning,
                "operations of the model without shapes keep their kernels");

@@ -15,9 +15,9 @@
 #include "models/kernel/time/time_constants.h"
 #include "models/runtime/host_model.h"
 #include "models/step/step.h"
-#include "models/whatif/compile/attention.h"
 #include "models/whatif/compile/host/bucket_cuts.h"
 #include "models/whatif/compile/inductor/fusion_law.h"
+#include "models/whatif/compile/masks/untold_masks.h"
 #include "sim/core/error.h"
 #include "sim/core/named.h"
 
@@ -66,8 +66,7 @@ struct JitReport {
   /// products of its own; the way that most of it is predicted to go.
   double attention_keep_us = 0, attention_masked_us = 0, attention_math_us = 0;
   AttentionPath attention = AttentionPath::keep;
-  /// That products would add to attention of which nothing tells whether a compiled program masks.
-  double untold_us = 0;
+  UntoldMasks untold = {};
   double unknown_share = 0;  // of the GPU time, in operations of the model without shapes
   double expected_error = 0;
 };

@@ -60,7 +60,9 @@ TransformReport report_of(JitReport&& r, const std::string& compiler, std::strin
   out.from = "eager";
   out.to = compiler;
   out.expected_error = r.expected_error;
-  out.may_add = r.gpu_after_us > 0 ? r.untold_us / r.gpu_after_us : 0;
+  if (r.gpu_after_us > 0) {
+    out.untold = {r.untold.more_us / r.gpu_after_us, r.untold.less_us / r.gpu_after_us};
+  }
   const auto count = [](std::size_t n) { return static_cast<std::int64_t>(n); };
   out.values = {
       reported(says::compiler, compiler),

@@ -220,7 +220,7 @@ BandParts band_parts(const TracedRun& run, const Scenario& scenario, const Repla
   // Where operations run on the host, what what-ifs expect is of host time.
   out.gpu_share = out.basis == HostBasis::executor ? 1 : gpu_share;
   out.generated_error = run.generated_error;
-  out.may_add = scenario.capture_may_add;
+  out.untold = scenario.untold_capture;
   for (const TransformReport& report : scenario.what_ifs) {
     out.what_ifs.emplace_back(report.name, report.expected_error);
   }
@@ -251,24 +251,24 @@ void judge(const TracedRun& run, const Scenario& scenario, const ReplayOptions& 
   const double time_us = result.step.time_us;
   result.band_parts = parts;
   const bool whole = run.summary.steps_by == StepsBy::nothing;
-  // What may be added is a reason to warn, and no part of the error that is expected.
-  const auto band_with = [&](double may_add) {
-    const LogBand widened{kernels.low, kernels.high + std::log1p(may_add)};
-    Band band = step_band(time_us, parts.host, widened, parts.gpu_share, moving_us);
+  // What is untold is a reason to warn, and no part of the error that is expected.
+  const auto band_with = [&](const UntoldShare& untold) {
+    Band band =
+        step_band(time_us, parts.host, with_untold(kernels, untold), parts.gpu_share, moving_us);
     if (whole) band.low_us *= bands.whole_trace.low, band.high_us *= bands.whole_trace.high;
     return band;
   };
-  result.band = band_with(parts.may_add);
-  LogBand kernel_time =
-      kernel_time_band(bands, parts.launched, run.generated_error, scenario.what_ifs);
-  kernel_time.high += std::log1p(parts.may_add);
+  result.band = band_with(parts.untold);
+  const LogBand kernel_time =
+      with_untold(kernel_time_band(bands, parts.launched, run.generated_error, scenario.what_ifs),
+                  parts.untold);
   result.gpu_band = {result.step.gpu_kernel_us * std::exp(kernel_time.low),
                      result.step.gpu_kernel_us * std::exp(kernel_time.high)};
   if (whole) {
     result.gpu_band.low_us *= bands.whole_trace.low;
     result.gpu_band.high_us *= bands.whole_trace.high;
   }
-  if (time_us > 0) result.expected_error = band_with(0).half_width_us() / time_us;
+  if (time_us > 0) result.expected_error = band_with({}).half_width_us() / time_us;
   if (scenario.what_ifs.empty() && options.mode.mode == Mode::as_traced) return;
   result.speed_up = speed_up(bands, {run.summary.unprofiled_step_us, 1, run.base_band},
                              {time_us, 1, result.band_parts, moving_us}, scenario.what_ifs);

@@ -110,13 +110,13 @@ TEST(CapturedAttention, ImagesMayHaveAMaskThatNothingTells) {
   Bench s;
   s.capture(text_step(not_causal, false));
   EXPECT_EQ(s.losses.count("capture_mask_untold"), 1);
-  const double untold_us = s.report.untold_us;
+  const double untold_us = s.report.untold.more_us;
   s.capture(text_step(not_causal, false), AttentionPath::math);
   EXPECT_NEAR(untold_us, s.report.products_us - s.report.fused_us, 1e-9);
   for (const std::string_view told : {not_causal, causal}) {
     s.capture(text_step(told));
     EXPECT_EQ(s.losses.count("capture_mask_untold"), 0);
-    EXPECT_EQ(s.report.untold_us, 0);
+    EXPECT_EQ(s.report.untold.more_us, 0);
   }
   s.capture(text_step(not_causal, false), AttentionPath::keep);
   EXPECT_EQ(s.losses.count("capture_mask_untold"), 0);

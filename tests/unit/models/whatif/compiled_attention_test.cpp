@@ -93,7 +93,7 @@ TEST(CompiledAttention, ARecordedNetworkSaysWhetherItsProgramMasks) {
     CompileBench s;
     s.compile(encoder(text, mask));
     EXPECT_EQ(s.losses.count("jit_mask_untold"), !text && mask == CompiledMask::not_known);
-    EXPECT_EQ(s.report.untold_us > 0, !text && mask == CompiledMask::not_known);
+    EXPECT_EQ(s.report.untold.more_us > 0, !text && mask == CompiledMask::not_known);
     return s.report.attention;
   };
   EXPECT_EQ(path_of(true, CompiledMask::not_known), AttentionPath::math);

@@ -1,0 +1,125 @@
+#include "models/whatif/compile/masks/plain_pictures.h"
+
+#include <algorithm>
+
+#include "models/step/attention_calls.h"
+
+namespace tandem {
+namespace {
+
+/// Looks for what encoders have that are not masked. Operations in the order of the program.
+class PictureEncoder {
+ public:
+  PictureEncoder(const Trace& trace, const Dataflow& flow, const std::vector<bool>& of_signals)
+      : trace_(trace),
+        flow_(flow),
+        of_signals_(of_signals),
+        attended_(flow.tensors.size(), false) {}
+
+  bool plain() {
+    for (const FlowOp& op : flow_.ops) {
+      if (op.phase != FlowPhase::forward || !op.in_model) continue;
+      if (has_other_part(op)) return false;
+      mark(op);
+    }
+    return pictures_ && attends_ && (joins_ || !clips_);
+  }
+
+ private:
+  /// The operation that made an operand, whatever its type was turned into on the way.
+  const FlowOp* maker(const FlowUse& use) const {
+    std::uint32_t made = flow_.tensors[use.tensor].producer;
+    while (made != no_row && flow_.ops[made].kind == OpKind::cast &&
+           flow_.ops[made].input_count > 0) {
+      made = flow_.tensors[flow_.inputs_of(flow_.ops[made])[0].tensor].producer;
+    }
+    return made == no_row ? nullptr : &flow_.ops[made];
+  }
+
+  bool made_by(const FlowUse& use, OpKind kind) const {
+    const FlowOp* op = maker(use);
+    return op != nullptr && op->kind == kind;
+  }
+
+  bool reads_attended(const FlowOp& op) const {
+    const auto inputs = flow_.inputs_of(op);
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [&](const FlowUse& use) { return attended_[use.tensor]; });
+  }
+
+  bool has_other_part(const FlowOp& op) const {
+    const auto inputs = flow_.inputs_of(op);
+    if (inputs.empty() || op.row == nullptr) return false;
+    switch (op.kind) {
+      case OpKind::row_norm: return made_by(inputs[0], OpKind::row_norm);
+      case OpKind::convolution: return reads_attended(op) || is_of_lines(op);
+      case OpKind::attention: return turns_queries(op);
+      default: break;
+    }
+    if (concatenates(op)) return joins_behind(op);
+    return scales_columns(op) || looks_up(op);
+  }
+
+  bool is_of_lines(const FlowOp& op) const {
+    const TensorShape* x = operands_of(trace_, op.op).tensors.at(0);
+    return x != nullptr && x->rank <= image_rank && !of_pictures(trace_, flow_, op, 0);
+  }
+
+  bool turns_queries(const FlowOp& op) const {
+    const std::uint8_t query = op.row->arguments.at(ArgumentName::query);
+    const auto inputs = flow_.inputs_of(op);
+    return std::any_of(inputs.begin(), inputs.end(), [&](const FlowUse& use) {
+      return use.argument == query && !made_by(use, OpKind::matmul);
+    });
+  }
+
+  /// Parameters behind what was made of pictures.
+  bool joins_behind(const FlowOp& op) const {
+    const auto inputs = flow_.inputs_of(op);
+    return of_signals_[inputs.front().tensor] || !of_signals_[inputs.back().tensor];
+  }
+
+  /// What a product made, by a vector that the step has not made.
+  bool scales_columns(const FlowOp& op) const {
+    const auto inputs = flow_.inputs_of(op);
+    if (!op.row->is(multiplies) || inputs.size() != 2) return false;
+    const auto is_vector = [&](const FlowUse& use) {
+      const TensorShape* x = operands_of(trace_, op.op).tensors.at(use.argument);
+      return x != nullptr && x->rank == 1 && maker(use) == nullptr;
+    };
+    return (made_by(inputs[0], OpKind::matmul) && is_vector(inputs[1])) ||
+           (made_by(inputs[1], OpKind::matmul) && is_vector(inputs[0]));
+  }
+
+  /// Places of a table of positions.
+  bool looks_up(const FlowOp& op) const {
+    const auto of_table = [](const OpRow& row) { return row.layer == Layer::embedding; };
+    return enclosing(trace_, flow_.nesting, op.op, of_table) != no_row;
+  }
+
+  void mark(const FlowOp& op) {
+    const bool attended = op.kind == OpKind::attention || reads_attended(op);
+    attends_ |= op.kind == OpKind::attention;
+    pictures_ |= op.kind == OpKind::convolution;
+    clips_ |= op.kind == OpKind::convolution &&
+              operands_of(trace_, op.op).tensors.at(0) != nullptr &&
+              operands_of(trace_, op.op).tensors.at(0)->rank > image_rank;
+    joins_ |= concatenates(op) && !attended;
+    for (const std::uint32_t made : flow_.outputs_of(op)) attended_[made] = attended;
+  }
+
+  const Trace& trace_;
+  const Dataflow& flow_;
+  const std::vector<bool>& of_signals_;
+  std::vector<bool> attended_;  // per tensor: made of what attention made
+  bool pictures_ = false, attends_ = false, clips_ = false, joins_ = false;
+};
+
+}  // namespace
+
+bool attends_to_plain_pictures(const Trace& trace, const Dataflow& flow,
+                               const std::vector<bool>& of_signals) {
+  return PictureEncoder(trace, flow, of_signals).plain();
+}
+
+}  // namespace tandem
