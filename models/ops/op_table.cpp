@@ -218,9 +218,10 @@ constexpr OpRow rows[] = {
      "mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy kl_div cosine_embedding_loss "
      "binary_cross_entropy_with_logits soft_margin_loss multi_margin_loss",
      K::loss, L::loss, full, O::none, arguments("input input ...")},
-    {"nll_loss_backward nll_loss2d_backward mse_loss_backward smooth_l1_loss_backward "
-     "huber_loss_backward l1_loss_backward binary_cross_entropy_backward soft_margin_loss_backward "
-     "multi_margin_loss_backward",
+    {"nll_loss_backward nll_loss2d_backward", K::loss, L::loss, full, O::none,
+     arguments("grad input input ..."), picks_classes, true},
+    {"mse_loss_backward smooth_l1_loss_backward huber_loss_backward l1_loss_backward "
+     "binary_cross_entropy_backward soft_margin_loss_backward multi_margin_loss_backward",
      K::loss, L::loss, full, O::none, arguments("grad input input ..."), 0, true},
 
     {"dropout native_dropout", K::dropout, L::dropout, promote, O::masked, arguments("input")},

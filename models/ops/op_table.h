@@ -167,6 +167,7 @@ enum OpFlag : std::uint64_t {
   activates = 549755813888,       // a product that applies a function to its result
   uses_twice = 1099511627776,     // its operand, as an activation does (x * sigmoid(x))
   draws_numbers = 2199023255552,  // random ones
+  picks_classes = 4398046511104,  // of each row the one that a label names: it reads labels alone
 };
 
 struct OpRow {

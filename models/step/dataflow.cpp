@@ -97,6 +97,25 @@ bool names_loss(const Trace& trace, const OpNesting& nesting, std::uint32_t row)
          no_row;
 }
 
+/// Whether the operation moves labels a place on, or gives those that count for nothing a word that
+/// the model knows: numbers of words that are padded, or some of them overwritten. Transformers
+/// does so where labels are handed to a model, which then computes its loss itself.
+bool moves_labels(const Step& step, const Dataflow& flow, const FlowOp& op) {
+  constexpr int rank_of_words = 2;
+  const auto words = [&](std::uint32_t row) {
+    const TensorShape* x = operands_of(step.trace, row).tensors.at(0);
+    return x != nullptr && x->rank == rank_of_words && x->type == DataType::int64;
+  };
+  const std::uint32_t pads = enclosing(step.trace, flow.nesting, op.op, [](const OpRow& row) {
+    return row.output == OutputRule::padded;
+  });
+  if (pads != no_row) return words(pads);
+  if (op.kind != OpKind::pointwise) return false;
+  const TensorShape* where = operands_of(step.trace, op.op).tensors.at(1);
+  return words(op.op) && where != nullptr && where->type == DataType::boolean &&
+         is_in_place(text_of(step.trace, step.trace.ops.name[op.op]));
+}
+
 /// Whether a copy only changes the layout.
 bool keeps_type(const Step& step, const FlowOp& op) {
   const OpTensors& in = operands_of(step.trace, op.op).tensors;
@@ -170,10 +189,12 @@ bool runs_view_backward(const Step& step, const Dataflow& flow, const FlowOp& op
 
 /// The model ends where the loss begins, or with the conversions and copies before it (language
 /// models: the logits but those of the last token); what follows backward belongs to the optimizer.
-/// A loss with layers behind it is a part of the model (one of a code, of experts).
+/// A loss with layers behind it is a part of the model (one of a code, of experts), and so is one
+/// whose labels the model moves.
 void mark_pass(const Step& step, PassRange pass, Dataflow& flow) {
   const std::uint32_t rows = pass.end;
   std::uint32_t loss = rows, first_backward = rows, last_backward = 0;
+  bool own_loss = false;
   for (std::uint32_t i = pass.begin; i < rows; ++i) {
     const FlowOp& op = flow.ops[i];
     if (op.phase == FlowPhase::backward) {
@@ -181,9 +202,11 @@ void mark_pass(const Step& step, PassRange pass, Dataflow& flow) {
       last_backward = i;
     } else if (first_backward == rows && runs_layer(step, flow, op)) {
       loss = rows;
-    } else if (loss == rows && op.phase == FlowPhase::forward &&
+    } else if (loss == rows && op.phase == FlowPhase::forward && !own_loss &&
                names_loss(step.trace, flow.nesting, op.op)) {
       loss = i;
+    } else if (op.phase == FlowPhase::forward) {
+      own_loss |= moves_labels(step, flow, op);
     }
   }
   const bool trains = first_backward < rows;
@@ -192,7 +215,11 @@ void mark_pass(const Step& step, PassRange pass, Dataflow& flow) {
     part |= keeps_type(step, flow.ops[loss - 1]);
   }
   const std::uint32_t end = trains ? std::min(loss, first_backward) : loss;
-  std::int64_t first_loss = loss < rows ? flow.ops[loss].sequence : -1;
+  // Conversions of a network stand in no sequence.
+  std::int64_t first_loss = -1;
+  for (std::uint32_t i = loss; i < std::min(rows, first_backward) && first_loss < 0; ++i) {
+    first_loss = flow.ops[i].sequence;
+  }
   // What is copied is a part of what the model made: taking it launched nothing, its gradient does.
   if (part && loss > pass.begin) first_loss = flow.ops[loss - 1].sequence + 1;
   // Such nodes belong to the model from where its gradients begin.

@@ -264,6 +264,10 @@ class Lives {
   Makers makers_;
 };
 
+/// Whether it is the gradient of a loss of classes that a compiler is given: of what it reads in an
+/// eager step it asks for the labels alone, and its result is made where it is read.
+bool picks_in_graph(const FlowOp& op) { return op.in_model && op.row->is(picks_classes); }
+
 /// Where in its window each maximum was takes a byte in compiled code, and eight in eager steps
 /// (TorchInductor: _low_memory_max_pool_with_offsets).
 void Lives::narrow_places(std::vector<Life>& lives) const {
@@ -332,6 +336,9 @@ void Lives::read_unseen(const FlowUse& use, const FlowOp& op, std::uint32_t i) {
   if (i > 0) ops_[i].reads.push_back(first->second);
   if (!fresh) return;
   life.first = std::min(makers_.of(tensor.memory.storage, op, facts_), i);
+  if (picks_in_graph(flow_.ops[life.first])) {
+    ops_[life.first].writes.push_back({first->second});
+  }
   const bool grows = tensor.memory.role == TensorRole::activation;
   life.bytes = bytes_of(blocks(tensor.elements, tensor.type), grows);
 }
@@ -395,6 +402,7 @@ void Lives::visit(std::uint32_t i) {
       this->use(storage_[use.tensor], again);
     }
   }
+  if (picks_in_graph(op)) ops_[i].reads.clear();
   const auto outputs = flow_.outputs_of(op);
   for (const std::uint32_t t : outputs) {
     const bool asked = t == outputs[0] || flow_.tensors[t].memory.known();

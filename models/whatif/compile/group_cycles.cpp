@@ -96,6 +96,29 @@ std::vector<double> computed_elements(const GroupView& g) {
   return elements;
 }
 
+/// Places of a row that a block goes through in loops: the vectors that hold it, of long rows so
+/// many thousands at a time.
+double looped_places(double columns) {
+  constexpr double loop = 4096;
+  return columns > loop ? std::ceil(columns / loop) * loop : held_places(columns);
+}
+
+/// Whether nobody but losses reads what a softmax makes: they take a number of each row from what
+/// it was computed of, so that rows are gone through once, for their largest and their sum.
+bool only_losses_read(const GroupView& g, std::uint32_t softmax) {
+  const FusionGroup& group = g.group();
+  bool read = false;
+  for (const std::uint32_t t : g.outputs(softmax)) {
+    if (std::find(group.writes.begin(), group.writes.end(), t) != group.writes.end()) return false;
+    for (const std::uint32_t reader : g.context().plan.readers[t]) {
+      if (!g.holds(reader)) continue;
+      if (g.flow_op(reader).kind != OpKind::loss) return false;
+      read = true;
+    }
+  }
+  return read;
+}
+
 }  // namespace
 
 double lane_cycles(const GroupView& g) {
@@ -118,7 +141,7 @@ double lane_cycles(const GroupView& g) {
 double softmax_cycles(const GroupView& g) {
   const GeneratedCode& code = g.context().law.generated;
   const double columns = std::max(1.0, g.row_elements());
-  const double held = held_places(columns);
+  const double held = looped_places(columns);
   const bool loops = g.loops_rows();
   double cycles = 0;
   for (const std::uint32_t i : g.group().ops) {
@@ -128,7 +151,9 @@ double softmax_cycles(const GroupView& g) {
     if (g.flow_op(i).phase != g.group().phase) {  // computed again for its gradient
       cycles += elements * (gathers + (g.reads_across(i) ? code.across_lane_cycles : 0));
     } else if (loops) {
-      cycles += elements * held / columns * (2 * gathers + code.looped_softmax_lane_cycles);
+      const double passes = only_losses_read(g, i) ? 1 : 2;
+      const double of_pass = gathers + code.looped_softmax_lane_cycles / 2;
+      cycles += elements * held / columns * passes * of_pass;
     } else {
       cycles += elements * gathers;
     }

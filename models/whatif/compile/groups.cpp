@@ -134,14 +134,14 @@ struct Planner {
     return largest(flow, flow.outputs_of(flow.ops[consumer])) > held[producer];
   }
 
-  /// Whether the probabilities of a softmax go to a product, dropout and conversions aside, and
-  /// backward to its own gradient: who mixes them with others needs all of them later.
+  /// Whether the probabilities of a softmax go to a product or a loss, dropout and conversions
+  /// aside, and backward to its own gradient: who mixes them with others needs all of them later.
   bool attends(std::uint32_t op) const {
     for (const std::uint32_t t : flow.outputs_of(flow.ops[op])) {
       for (const std::uint32_t r : out.readers[out.same_as[t]]) {
         const FlowOp& reader = flow.ops[r];
         const bool hands_on = reader.kind == OpKind::cast || reader.kind == OpKind::dropout ||
-                              out.roles[r] == FuseRole::library;
+                              reader.kind == OpKind::loss || out.roles[r] == FuseRole::library;
         const bool later = reader.phase != flow.ops[op].phase;
         if (later ? reader.sequence != flow.ops[op].sequence : !hands_on) return false;
       }

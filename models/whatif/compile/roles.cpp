@@ -14,6 +14,30 @@ namespace {
 /// belongs; of more, registers would spill (torch/_inductor/lowering.py, cat).
 constexpr std::uint32_t most_joined = 8;
 
+/// Sums that keep the last dimension add up columns.
+bool keeps_last_dimension(const Step& step, const FlowOp& op) {
+  const Operands& in = operands_of(step.trace, op.op);
+  const TensorShape* x = in.tensors.at(0);
+  if (x == nullptr) return false;
+  const auto dims = integers_of(in.argument(1));
+  const std::int64_t last = x->rank - 1;
+  return !dims.empty() && std::none_of(dims.begin(), dims.end(),
+                                       [&](std::int64_t d) { return d == last || d == -1; });
+}
+
+/// Sums over images and their pixels, a number for each channel (gradients of biases and scales),
+/// are no rows in either order of images: many blocks share them.
+bool keeps_channels(const Step& step, const FlowOp& op) {
+  constexpr int channel = 1;
+  const Operands& in = operands_of(step.trace, op.op);
+  const TensorShape* x = in.tensors.at(0);
+  if (x == nullptr || x->rank != image_rank || x->dims[0] == 1) return false;
+  const auto dims = integers_of(in.argument(1));
+  return dims.size() == image_rank - 1 &&
+         std::none_of(dims.begin(), dims.end(),
+                      [](std::int64_t d) { return d == channel || d == channel - image_rank; });
+}
+
 /// What becomes of each operation.
 class Roles {
  public:
@@ -51,12 +75,12 @@ class Roles {
       case OpKind::softmax:
       case OpKind::softmax_backward: return FuseRole::row;
       case OpKind::reduction:
-        return keeps_last_dimension(op) || keeps_channels(op) ? FuseRole::column_sum
-                                                              : FuseRole::row;
+        return keeps_last_dimension(step_, op) || keeps_channels(step_, op) ? FuseRole::column_sum
+                                                                            : FuseRole::row;
       case OpKind::pooling:
       case OpKind::pooling_backward: return FuseRole::window;
       case OpKind::fill: return fill_role(op);
-      case OpKind::loss: return FuseRole::row;
+      case OpKind::loss: return op.row->is(picks_classes) ? FuseRole::vanishes : FuseRole::row;
       default: break;
     }
     if (concatenates(op) && op.input_count > most_joined) return FuseRole::gathered;
@@ -64,30 +88,6 @@ class Roles {
   }
 
  private:
-  /// Sums that keep the last dimension add up columns.
-  bool keeps_last_dimension(const FlowOp& op) const {
-    const Operands& in = operands_of(step_.trace, op.op);
-    const TensorShape* x = in.tensors.at(0);
-    if (x == nullptr) return false;
-    const auto dims = integers_of(in.argument(1));
-    const std::int64_t last = x->rank - 1;
-    return !dims.empty() && std::none_of(dims.begin(), dims.end(),
-                                         [&](std::int64_t d) { return d == last || d == -1; });
-  }
-
-  /// Sums over images and their pixels, a number for each channel (gradients of biases and scales),
-  /// are no rows in either order of images: many blocks share them.
-  bool keeps_channels(const FlowOp& op) const {
-    constexpr int channel = 1;
-    const Operands& in = operands_of(step_.trace, op.op);
-    const TensorShape* x = in.tensors.at(0);
-    if (x == nullptr || x->rank != image_rank || x->dims[0] == 1) return false;
-    const auto dims = integers_of(in.argument(1));
-    return dims.size() == image_rank - 1 &&
-           std::none_of(dims.begin(), dims.end(),
-                        [](std::int64_t d) { return d == channel || d == channel - image_rank; });
-  }
-
   /// A norm in pieces: the operation that normalises becomes the kernels that take statistics, too.
   bool only_statistics(const FlowOp& op) const {
     const auto works = flow_.works_of(op);
@@ -145,9 +145,12 @@ class Roles {
     return within(op, OpKind::convolution_backward);
   }
 
-  /// Zeros that a kernel adds to are written; others are constants of the kernels that read them.
+  /// Zeros that a kernel adds to are written, those of which a loss picks one of each row are made
+  /// by who reads them; others are constants of the kernels that read them.
   FuseRole fill_role(const FlowOp& op) const {
-    return within(op, OpKind::scatter) ? FuseRole::pointwise : FuseRole::vanishes;
+    const auto picks = [](const OpRow& row) { return row.is(picks_classes); };
+    const bool made = within(op, OpKind::scatter) || around(op.op, picks) != no_row;
+    return made ? FuseRole::pointwise : FuseRole::vanishes;
   }
 
   bool within(const FlowOp& op, OpKind kind) const {
