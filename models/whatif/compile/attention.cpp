@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/kernel/time/attention.h"
 #include "models/kernel/time/laws/library_products.h"
 #include "models/kernel/time/product_rows.h"
 #include "models/kernel/work/gemm_shape.h"
@@ -123,11 +124,21 @@ ExtraKernel softmax(const KernelContext& c, const AttentionShape& shape, bool ba
           pointwise_geometry(rows * keys)};
 }
 
+/// How much longer the kernel takes that sees all keys, where it left out what comes later, and
+/// reads a mask.
 double masked_ratio(const KernelContext& context, const FlowOp& op) {
+  const auto shape = attention_shape_of(context.step.trace, op);
+  if (!shape) return 1;
   const OpTensors& in = operands_of(context.step.trace, op.op).tensors;
   const bool half = std::any_of(in.shapes.begin(), in.shapes.end(),
                                 [](const TensorShape& t) { return is_half(t.type); });
-  return half ? context.law.masked_ratio : context.law.masked_fp32_ratio;
+  const DataType type = half ? DataType::fp16 : DataType::fp32;
+  const bool back = op.kind == OpKind::attention_backward;
+  AttentionShape whole = *shape;
+  whole.causal = false;
+  return context.law.masked.ratio(*shape, type, back) *
+         attention_us(context.gpu, context.time, whole, type, back) /
+         attention_us(context.gpu, context.time, *shape, type, back);
 }
 
 /// Of attention by products, in place of what fused attention holds.

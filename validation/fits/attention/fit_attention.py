@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 """Fits the paces of fused attention kernels and writes them into configs/kernels/time.json.
 
-  fit_attention.py HEADS.csv.gz CAPTURES... [--out configs/kernels/time.json]
+  fit_attention.py HEADS.csv.gz MASKED.csv.gz CAPTURES... [--out configs/kernels/time.json]
 
-HEADS: single operators (bench/capture/ops_heads.py); CAPTURES: folders whose manifest is of an H200. Paces in 16 bits come
-from the operators; what cold operands add to them, and the paces of FP32, from the traces. Prints the error of each part,
-and that of all traces by folder. Needs scipy and the program zstd. The law: models/kernel/time/attention.h.
+HEADS, MASKED: single operators (bench/capture/ops_heads.py, masked_fused.py); CAPTURES: folders whose manifest is of an H200.
+Paces in 16 bits come from HEADS, those in FP32 from MASKED; what cold operands add to them, and where kernels start and end,
+from the traces. Prints the error of each part, and that of all traces by folder. Needs scipy and the program zstd. The law: models/kernel/time/attention.h.
 """
 import argparse
 import collections
 import csv
+import functools
 import glob
 import gzip
+import heapq
 import io
 import json
 import math
@@ -31,6 +33,7 @@ ROWS = {("fp16", "forward"): (128, 128), ("fp16", "backward"): (128, 64),
         ("fp32", "forward"): (64, 64), ("fp32", "backward"): (64, 64)}
 NAMES = ("floor_us", "start_cycles", "tile_cycles", "wide_ratio", "dropout_cycles", "mask_start_cycles", "mask_cycles",
          "odd_mask_cycles", "diagonal_cycles", "exposed_share")
+LOWER = {"start_cycles": 1}  # no block starts at once
 UPPER = (40, 4e4, 4e4, 3, 1e4, 1e4, 1e4, 1e4, 2e4, 2)
 UNITS = {"us": "us", "cycles": "cycle", "ratio": "ratio", "share": "ratio", "rows": "row", "lanes": "count"}
 # Positions of dropout and of the causal flag among the arguments (native_functions.yaml of PyTorch).
@@ -55,6 +58,19 @@ def operators(path):
                      tuple(shapes[3]) if len(shapes) > 3 else None, float(row["trace_us"]), "operators")
 
 
+def masked(path):
+    """The main kernel of each FP32 operator of the sweep of masks."""
+    with gzip.open(path, "rb") as file:
+        rows = list(csv.DictReader(io.TextIOWrapper(file)))
+    for row in rows:
+        if row["type"] != "fp32":
+            continue
+        items, heads, places, width = (int(row[key]) for key in ("items", "heads", "places", "width"))
+        mask = (items, 1, 1 if row["mask"] == "keys" else places, places) if row["mask"] in ("keys", "pairs") else None
+        yield Kernel(("fp32", row["pass"]), items, heads, places, places, width, float(row["dropout"]) > 0,
+                     row["mask"] == "causal", mask, float(row["us"]), "operators")
+
+
 def library_of(name):
     return next((library for library in ("cudnn", "efficient") if name.startswith("aten::_scaled_dot_product_" + library)), None)
 
@@ -77,28 +93,36 @@ def of_trace(path, source):
                      masks[0] if masks else None, main[0]["dur"], source)
 
 
-def tiles_of(k):
-    """(blocks an SM works through, tiles that the busiest SM works through)"""
-    own_rows, walked_rows = ROWS[k.kind]
-    back = k.kind[1] == "backward"
-    own = math.ceil((k.keys if back else k.queries) / own_rows)
-    walked = math.ceil((k.queries if back else k.keys) / walked_rows)
-    blocks = own * k.b * k.h
-    rounds = math.ceil(blocks / SMS)
-    if not k.causal:
-        return rounds, rounds * walked
+@functools.lru_cache(maxsize=None)
+def tiles_by_place(kind, queries, keys):
+    """Tiles that the blocks of a head walk over in causal order, and of a block that sees all."""
+    own_rows, walked_rows = ROWS[kind]
+    back = kind[1] == "backward"
+    own, walked = math.ceil((keys if back else queries) / own_rows), math.ceil((queries if back else keys) / walked_rows)
+    if back:
+        return [walked - min(walked - 1, i * own_rows // walked_rows) for i in range(own)], walked
+    return [min(walked, math.ceil((i + 1) * own_rows / walked_rows)) for i in range(own)], walked
 
-    def seen(i):  # blocks of one place of all heads come one after the other
-        if back:
-            return walked - min(walked - 1, i * own_rows // walked_rows)
-        return min(walked, math.ceil((i + 1) * own_rows / walked_rows))
-    return rounds, max(sum(seen(t // (k.b * k.h)) for t in range(s, blocks, SMS)) for s in range(min(SMS, blocks)))
+
+def last_cycles(k, start, tile):
+    """Of the SM that ends last: the places of a head one after the other, each block to the SM that is free first."""
+    seen, walked = tiles_by_place(k.kind, k.queries, k.keys)
+    blocks = len(seen) * k.b * k.h
+    if not k.causal:
+        return math.ceil(blocks / SMS) * (start + walked * tile)
+    if blocks > 16 * SMS:
+        return math.ceil(blocks / SMS) * (start + (walked + 1) / 2 * tile)
+    free, end = [0.0] * SMS, 0.0
+    for block in range(blocks):
+        until = free[0] + start + seen[block % len(seen)] * tile
+        heapq.heapreplace(free, until)
+        end = max(end, until)
+    return end
 
 
 def predicted(k, p):
     p = dict(zip(NAMES, p))
     own_rows, walked_rows = ROWS[k.kind]
-    rounds, tiles = tiles_of(k)
     back, wide = k.kind[1] == "backward", k.width > 64
     products = (5 if back else 2) * own_rows * walked_rows * 64 * math.ceil(k.width / 64) / FMA[k.kind[0]]
     ratio = p["wide_ratio"] if wide else 1
@@ -111,7 +135,7 @@ def predicted(k, p):
         start += p["mask_start_cycles"]
     if k.causal:
         start += p["diagonal_cycles"]
-    cycles = rounds * start + tiles * tile
+    cycles = last_cycles(k, start, tile)
     size = 2 if k.kind[0] == "fp16" else 4
     heads = k.b * k.h * k.width * size
     moved = heads * (3 * k.queries + 4 * k.keys) + heads * k.queries * 4 / size * 2 if back else 2 * heads * (k.queries + k.keys)
@@ -133,7 +157,7 @@ def fit(kernels, start, free):
     def residuals(x):
         return [math.log(predicted(k, whole(x)) / k.us) for k in kernels]
     found = least_squares(residuals, [max(start[i], 1e-3) for i in chosen], loss="soft_l1", f_scale=0.05,
-                          bounds=([0] * len(chosen), [UPPER[i] for i in chosen]), x_scale=[UPPER[i] / 10 for i in chosen])
+                          bounds=([LOWER.get(NAMES[i], 0) for i in chosen], [UPPER[i] for i in chosen]), x_scale=[UPPER[i] / 10 for i in chosen])
     return whole(found.x)
 
 
@@ -156,6 +180,7 @@ def sourced(name, value, kind, fitted):
 def fitted_paces(swept, traced, aside):
     """Prints how well each fits."""
     sweep = "single operators of the H200, 2026-11-24 (bench/capture/ops_heads.py), cuDNN 9.19"
+    masks = "single operators of the H200, 2026-11-30 (bench/capture/masked_fused.py)"
     traces = "attention kernels in the H200 traces until 2026-11-22"
     for kind, rows in ROWS.items():
         known = [k for k in traced if k.kind == kind and k.source not in aside]
@@ -171,8 +196,12 @@ def fitted_paces(swept, traced, aside):
                       **{n: ("what operands from DRAM add", traces) for n in last}}
         else:
             free = ["floor_us", "start_cycles", "tile_cycles", "dropout_cycles", "mask_cycles", "diagonal_cycles"]
-            p = fit(known, [8, 800, 7000, 2, 3000, 0, 300, 0, 5000, 0], free)
-            fitted = {n: ("PyTorch's memory-efficient kernels", traces) for n in free}
+            ops = [k for k in swept if k.kind == kind]
+            p = fit(ops, [8, 800, 7000, 2, 3000, 0, 300, 0, 5000, 0], free)
+            report(f"{kind} operators", ops, p)
+            p = fit(known, p, ["floor_us"])
+            fitted = {**{n: ("PyTorch's memory-efficient kernels", masks) for n in free},
+                      "floor_us": ("what kernels in steps take more", traces)}
         report(f"{kind} traces", known, p)
         for folder in sorted({k.source for k in traced}):
             report(f"    {folder}", [k for k in traced if k.kind == kind and k.source == folder], p)
@@ -184,6 +213,7 @@ def fitted_paces(swept, traced, aside):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("heads")
+    parser.add_argument("masked")
     parser.add_argument("captures", nargs="+")
     parser.add_argument("--out")
     parser.add_argument("--aside", default="next|blind|later", help="folders with such names are only scored")
@@ -191,11 +221,13 @@ def main():
     traced = traces.medians(k for folder in args.captures for path in sorted(glob.glob(folder + "/traces/*.zst"))
                     for k in of_trace(path, os.path.basename(folder)))
     aside = {k.source for k in traced if any(part in k.source for part in args.aside.split("|"))}
-    paces = list(fitted_paces(traces.medians(operators(args.heads)), traced, aside))
+    swept = traces.medians(operators(args.heads)) + traces.medians(masked(args.masked))
+    paces = list(fitted_paces(swept, traced, aside))
     if args.out:
         with open(args.out, encoding="utf-8") as file:
             config = json.load(file)
-        config["attention"] = paces
+        # Those of learned masks are measured in steps alone, and stay.
+        config["attention"] = paces + [p for p in config["attention"] if p.get("mask") == "learned"]
         with open(args.out, "w", encoding="utf-8") as file:
             file.write(json.dumps(config, indent=2) + "\n")
 

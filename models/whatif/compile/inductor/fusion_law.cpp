@@ -15,11 +15,7 @@ void add_kernel_fields(Fields& out) {
   add_fields(out, &L::products, aligned_products_fields());
   add_fields(out, &L::item_products, item_products_fields());
   add_fields(out, &L::padding, padding_law_fields());
-  out.push_back(field<L>("masked_ratio", "ratio",
-                         "time of fused attention that reads a mask over that of its causal half",
-                         &L::masked_ratio));
-  out.push_back(field<L>("masked_fp32_ratio", "ratio", "the same of memory-efficient FP32 kernels",
-                         &L::masked_fp32_ratio));
+  add_fields(out, &L::masked, masked_attention_fields());
   out.push_back(field<L>("score_dram_share", "ratio",
                          "share of the peak DRAM rate of products of queries, keys and values, a "
                          "head each, in 16 bits",

@@ -6,6 +6,7 @@
 
 #include "models/kernel/time/laws/generated_code.h"
 #include "models/kernel/time/laws/library_products.h"
+#include "models/kernel/time/laws/masked_attention.h"
 #include "models/whatif/compile/inductor/padding.h"
 #include "models/whatif/edit/compiled_host.h"
 #include "sim/core/fields/provenance.h"
@@ -22,7 +23,7 @@ struct FusionLaw {
   AlignedProducts products;
   ItemProducts item_products;
   PaddingLaw padding;
-  double masked_ratio = 0, masked_fp32_ratio = 0;
+  MaskedAttention masked;
   double score_dram_share = 0;
   double transpose_share = 0, transpose_cast_share = 0;
   FloorAndShare gradient_copy;

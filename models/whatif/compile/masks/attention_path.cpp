@@ -1,6 +1,9 @@
 #include "models/whatif/compile/masks/attention_path.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
 
 #include "models/ops/op_table.h"
 #include "models/step/attention_calls.h"
@@ -76,6 +79,25 @@ AttentionPath path_of(CompiledMask mask) {
   return mask == CompiledMask::whole ? AttentionPath::masked : AttentionPath::keep;
 }
 
+/// Items and keys of a list of which the operation asks whether all are true.
+std::optional<std::pair<std::int64_t, std::int64_t>> padding_of(const Trace& trace,
+                                                                const FlowOp& op) {
+  constexpr int rank_of_padding = 2;
+  if (op.row == nullptr || op.row->output != OutputRule::truths) return std::nullopt;
+  const Operands& in = operands_of(trace, op.op);
+  const TensorShape* x = in.tensors.at(0);
+  const bool all = x != nullptr && x->rank == rank_of_padding && x->type == DataType::boolean &&
+                   in.argument_count == 1;
+  return all ? std::optional(std::pair(x->dims[0], x->dims[1])) : std::nullopt;
+}
+
+/// Whether the program looked at the padding of what is attended to.
+bool is_padded(const Trace& trace, const AttentionStyle& style, const FlowOp& attention) {
+  const auto shape = attention_shape_of(trace, attention);
+  return shape && std::find(style.padding.begin(), style.padding.end(),
+                            std::pair(shape->items, shape->keys)) != style.padding.end();
+}
+
 /// What the program asks attention for.
 struct AskedAttention {
   const FlowOp* forward = nullptr;
@@ -117,6 +139,7 @@ AttentionStyle attention_style(const Step& step, const Dataflow& flow) {
     style.tf32 |= op.kind == OpKind::matmul && uses_tf32(step, flow, op);
     style.trains |= op.phase == FlowPhase::backward;
     style.drops |= op.kind == OpKind::dropout;
+    if (const auto looked_at = padding_of(trace, op)) style.padding.push_back(*looked_at);
     style.lowered |= is_lowering(trace, flow, op);
     if (op.phase != FlowPhase::forward) continue;
     const bool looks_up = looks_tokens_up(trace, flow, op, items);
@@ -141,7 +164,8 @@ AttentionPath attention_path(const Trace& trace, const Dataflow& flow, const Att
   if (!asked.scaled) return AttentionPath::keep;
   if (style.plain_pictures) return asked.causal ? AttentionPath::keep : AttentionPath::math;
   if (!attends_to_text(flow, style, *asked.forward)) return AttentionPath::keep;
-  return asked.causal ? AttentionPath::masked : AttentionPath::math;
+  const bool in_memory = asked.causal || is_padded(trace, style, *asked.forward);
+  return in_memory ? AttentionPath::masked : AttentionPath::math;
 }
 
 bool mask_is_untold(const Trace& trace, const Dataflow& flow, const AttentionStyle& style,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "models/step/dataflow.h"
@@ -25,6 +26,8 @@ AttentionPath parse_attention(std::string_view name);
 
 /// What the rule finds of the model.
 struct AttentionStyle {
+  /// Items and keys of the padding that the program looks at, whether it masks anything.
+  std::vector<std::pair<std::int64_t, std::int64_t>> padding;
   bool tokens = false;  // a batch of indices looks up rows of tables: it reads text
   /// Per tensor of the dataflow: no token goes into it, but what convolutions made of sound or
   /// images.
@@ -42,7 +45,9 @@ AttentionStyle attention_style(const Step& step, const Dataflow& flow);
 /// (its attention call gives a scale, torch.nn's gives none). A mask for causal attention lies in
 /// memory and fused kernels read it; one that masks nothing is a single column that is expanded,
 /// whose stride of zero no fused kernel takes: the products and softmax remain
-/// (aten/native/transformers/cuda/sdp_utils.cpp: last dimension of the mask contiguous). Positions
+/// (aten/native/transformers/cuda/sdp_utils.cpp: last dimension of the mask contiguous). Where the
+/// eager program looks at the padding that it was given (`padding_mask.all()`), the mask is that
+/// padding, which lies in memory, and fused kernels read it. Positions
 /// of sound are never masked, those of images where they are plain (attends_to_plain_pictures).
 AttentionPath attention_path(const Trace& trace, const Dataflow& flow, const AttentionStyle& style,
                              const FlowOp& op);

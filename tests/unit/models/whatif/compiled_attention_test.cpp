@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/kernel/time/attention.h"
 #include "models/whatif/compile/attention.h"
 #include "tests/unit/models/whatif/compile_for_tests.h"
 #include "tests/unit/models/whatif/flow_for_tests.h"
@@ -242,12 +243,39 @@ TEST(CompiledAttention, CausalAttentionReadsAMask) {
   CompileBench s;
   const Step out = s.compile(text_encoder(R"(["","","","","0.","True","0.125","False"])"));
   EXPECT_EQ(s.report.attention, AttentionPath::masked);
-  // The kernel of 8 us; its duration follows `masked_ratio`.
+  // The kernel of 8 us: 128 keys are one tile, of which causal order leaves nothing out.
+  AttentionShape shape{.heads = 8, .items = 2, .queries = 128, .keys = 128, .width = 64};
+  const double whole = attention_us(s.gpu(), s.time, shape, DataType::fp16, false);
+  shape.causal = true;
+  const double causal = attention_us(s.gpu(), s.time, shape, DataType::fp16, false);
+  EXPECT_LT(whole, causal);  // by the start of causal blocks
+  const double us = 8 * s.law.masked.forward.narrow * whole / causal;
   bool found = false;
   for (const DeviceWork& work : out.plan.works) {
-    found = found || std::abs(to_us(work.duration) - 8 * s.law.masked_ratio) < 1e-3;
+    found = found || std::abs(to_us(work.duration) - us) < 1e-3;
   }
   EXPECT_TRUE(found);
+}
+
+// Who looks at the padding that it was given hands it on once it cannot look: one number for each
+// key lies in memory, and fused kernels read it. Padding of another text says nothing.
+TEST(CompiledAttention, PaddingThatTheProgramLooksAtIsReadByFusedKernels) {
+  const auto path = [](const std::string& padding) {
+    FlowMaker m;
+    m.op("aten::embedding>aten::index_select", "[[1000,64],[],[256]]",
+         R"(["float","Scalar","long int"])");
+    m.op("aten::all", "[" + padding + "]", R"(["bool"])", R"([""])");
+    m.op("aten::scaled_dot_product_attention",
+         "[[2,4,128,64],[2,4,128,64],[2,4,128,64],[],[],[],[],[]]",
+         R"(["c10::Half","c10::Half","c10::Half","","Scalar","Scalar","Scalar","Scalar"])", scaled,
+         "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16");
+    m.op("aten::_foreach_add_", "[[],[]]", R"(["TensorList","Scalar"])", "", "multi_tensor_apply");
+    CompileBench s;
+    s.compile(m.step());
+    return s.report.attention;
+  };
+  EXPECT_EQ(path("[2,128]"), AttentionPath::masked);
+  EXPECT_EQ(path("[2,64]"), AttentionPath::math);
 }
 
 TEST(CompiledAttention, OtherAttentionStays) {
