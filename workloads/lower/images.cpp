@@ -1,4 +1,5 @@
-// Kernels that walk over images and filters in an order of their own: interpolation, weight norms.
+// Kernels that walk over images and filters in an order of their own: interpolation, windows,
+// weight norms.
 #include <algorithm>
 
 #include "workloads/lower/parts.h"
@@ -44,6 +45,23 @@ void lower_interpolation(const Context& c, Kernels& out) {
   LoweredKernel kernel = make(c, row, type, blocks(large.elements() / planes), bytes);
   kernel.duration_us = walked_us(c, row, static_cast<double>(planes), bytes);
   out.push_back(std::move(kernel));
+}
+
+// Im2Col.cu: images are cut one after the other, a thread for each window of each channel.
+void lower_windows(const Context& c, Kernels& out) {
+  const TensorShape* in = c.tensor(0);
+  if (in == nullptr || in->rank != image_rank || in->elements() == 0 || c.outputs.empty()) return;
+  std::int64_t taps = 1;
+  for (const std::int64_t of_side : integers_of(c.operands.argument(1))) taps *= of_side;
+  const std::int64_t images = in->dims[0];
+  const std::int64_t windows = c.outputs[0].elements() / std::max<std::int64_t>(1, images * taps);
+  const KernelTemplate& row = c.kernel(0);
+  const std::int64_t blocks = ceil_div(std::max<std::int64_t>(1, windows), row.threads);
+  const double bytes = (bytes_of(*in) + bytes_of(c.outputs[0])) / static_cast<double>(images);
+  LoweredKernel kernel = make(c, row, in->type, {blocks}, bytes);
+  kernel.duration_us =
+      walked_us(c, row, static_cast<double>(ceil_div(blocks, c.gpu().sm_count)), bytes);
+  out.insert(out.end(), static_cast<std::size_t>(images), kernel);
 }
 
 // WeightNorm.cu: norms of the first dimension have a block a row. Those of the last one have a

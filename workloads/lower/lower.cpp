@@ -202,6 +202,7 @@ RecipeFunction function_of(Recipe recipe) {
     case Recipe::recurrent: return lower_recurrent;
     case Recipe::fourier: return lower_fourier;
     case Recipe::interpolation: return lower_interpolation;
+    case Recipe::windows: return lower_windows;
     case Recipe::weight_norm: return lower_weight_norm;
     case Recipe::nhwc_convolution: return lower_nhwc_convolution;
     case Recipe::nhwc_batch_norm: return lower_nhwc_batch_norm;

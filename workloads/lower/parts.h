@@ -92,6 +92,7 @@ void lower_embedding_gradient(const Context& c, Kernels& out);
 void lower_recurrent(const Context& c, Kernels& out);
 void lower_fourier(const Context& c, Kernels& out);
 void lower_interpolation(const Context& c, Kernels& out);
+void lower_windows(const Context& c, Kernels& out);
 void lower_weight_norm(const Context& c, Kernels& out);
 void lower_nhwc_convolution(const Context& c, Kernels& out);
 void lower_nhwc_batch_norm(const Context& c, Kernels& out);

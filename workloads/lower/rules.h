@@ -34,6 +34,7 @@ enum class Recipe : std::uint8_t {
   recurrent,
   fourier,  // [0] a pass over one dimension; [1] scales; [2] copies what a pass to reals overwrites
   interpolation,  // [0] images with channels first, [1] with channels last
+  windows,        // [0], once for each image
   weight_norm,    // [0] of the first dimension, [1] of the last
   // TensorFlow's; see tensorflow.cpp.
   nhwc_convolution,
