@@ -97,24 +97,35 @@ bool names_loss(const Trace& trace, const OpNesting& nesting, std::uint32_t row)
          no_row;
 }
 
-/// Whether the operation moves labels a place on, or gives those that count for nothing a word that
-/// the model knows: numbers of words that are padded, or some of them overwritten. Transformers
-/// does so where labels are handed to a model, which then computes its loss itself.
-bool moves_labels(const Step& step, const Dataflow& flow, const FlowOp& op) {
+bool is_of_words(const Trace& trace, std::uint32_t row) {
   constexpr int rank_of_words = 2;
-  const auto words = [&](std::uint32_t row) {
-    const TensorShape* x = operands_of(step.trace, row).tensors.at(0);
-    return x != nullptr && x->rank == rank_of_words && x->type == DataType::int64;
-  };
-  const std::uint32_t pads = enclosing(step.trace, flow.nesting, op.op, [](const OpRow& row) {
-    return row.output == OutputRule::padded;
-  });
-  if (pads != no_row) return words(pads);
-  if (op.kind != OpKind::pointwise) return false;
-  const TensorShape* where = operands_of(step.trace, op.op).tensors.at(1);
-  return words(op.op) && where != nullptr && where->type == DataType::boolean &&
-         is_in_place(text_of(step.trace, step.trace.ops.name[op.op]));
+  const TensorShape* x = operands_of(trace, row).tensors.at(0);
+  return x != nullptr && x->rank == rank_of_words && x->type == DataType::int64;
 }
+
+/// What Transformers does where labels are handed to a model, which then computes its loss itself:
+/// behind the last layer labels are padded, to be moved a place on; or those that count for nothing
+/// are overwritten, where labels are what a decoder reads.
+class OwnLoss {
+ public:
+  bool is_there() const { return padded_ || overwritten_; }
+
+  void see(const Step& step, const Dataflow& flow, const FlowOp& op) {
+    const std::uint32_t pads = enclosing(step.trace, flow.nesting, op.op, [](const OpRow& row) {
+      return row.output == OutputRule::padded;
+    });
+    padded_ |= pads != no_row && is_of_words(step.trace, pads);
+    if (op.kind != OpKind::pointwise || !is_of_words(step.trace, op.op)) return;
+    const TensorShape* where = operands_of(step.trace, op.op).tensors.at(1);
+    overwritten_ |= where != nullptr && where->type == DataType::boolean &&
+                    is_in_place(text_of(step.trace, step.trace.ops.name[op.op]));
+  }
+  /// What was padded before a layer are words that it reads.
+  void see_layer() { padded_ = false; }
+
+ private:
+  bool padded_ = false, overwritten_ = false;
+};
 
 /// Whether a copy only changes the layout.
 bool keeps_type(const Step& step, const FlowOp& op) {
@@ -194,7 +205,7 @@ bool runs_view_backward(const Step& step, const Dataflow& flow, const FlowOp& op
 void mark_pass(const Step& step, PassRange pass, Dataflow& flow) {
   const std::uint32_t rows = pass.end;
   std::uint32_t loss = rows, first_backward = rows, last_backward = 0;
-  bool own_loss = false;
+  OwnLoss own_loss;
   for (std::uint32_t i = pass.begin; i < rows; ++i) {
     const FlowOp& op = flow.ops[i];
     if (op.phase == FlowPhase::backward) {
@@ -202,11 +213,12 @@ void mark_pass(const Step& step, PassRange pass, Dataflow& flow) {
       last_backward = i;
     } else if (first_backward == rows && runs_layer(step, flow, op)) {
       loss = rows;
-    } else if (loss == rows && op.phase == FlowPhase::forward && !own_loss &&
+      own_loss.see_layer();
+    } else if (loss == rows && op.phase == FlowPhase::forward && !own_loss.is_there() &&
                names_loss(step.trace, flow.nesting, op.op)) {
       loss = i;
     } else if (op.phase == FlowPhase::forward) {
-      own_loss |= moves_labels(step, flow, op);
+      own_loss.see(step, flow, op);
     }
   }
   const bool trains = first_backward < rows;

@@ -1,6 +1,7 @@
 // Which losses a compiler is given, and what it makes of one over the words of a language.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -15,23 +16,30 @@ using test::FlowMaker;
 
 constexpr std::string_view scores_in_fp32 = R"(["float","Scalar","Scalar"])";
 
-/// Scores of 16384 words at 8192 places, whose loss and gradient are computed in FP32. `moves`: the
-/// operation that moves labels on, if the model does.
-Step language_step(std::string_view moves) {
+void pad_words(FlowMaker& m) {
+  m.sequence = -1;
+  m.around_dims = "[[8,1024],[],[]]", m.around_types = R"(["long int","ScalarList","Scalar"])";
+  m.op("aten::constant_pad_nd>aten::fill_", "[[8,1025],[]]", R"(["long int","Scalar"])");
+  m.around_dims.clear();
+}
+
+/// What is done to numbers of words.
+enum class Words : std::uint8_t { nothing, padded_before, padded_behind, overwritten };
+
+/// Scores of 16384 words at 8192 places, whose loss and gradient are computed in FP32.
+Step language_step(Words words) {
   FlowMaker m;
+  if (words == Words::padded_before) pad_words(m);
   m.sequence = 1;
-  m.op("aten::mm", "[[8192,64],[64,16384]]", R"(["c10::BFloat16","c10::BFloat16"])", "",
-       "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT");
+  m.op("aten::linear>aten::mm", "[[8192,64],[64,16384]]", R"(["c10::BFloat16","c10::BFloat16"])",
+       "", "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT");
   m.sequence = 2;
   m.op("aten::_to_copy>aten::copy_", "[[8192,16384],[8192,16384],[]]",
        R"(["float","c10::BFloat16","Scalar"])");
   m.sequence = -1;
-  if (moves == "aten::masked_fill_") {
-    m.op(moves, "[[8,1024],[8,1024],[]]", R"(["long int","bool","Scalar"])");
-  } else if (!moves.empty()) {
-    m.around_dims = "[[8,1024],[],[]]", m.around_types = R"(["long int","ScalarList","Scalar"])";
-    m.op(moves, "[[8,1025],[]]", R"(["long int","Scalar"])");
-    m.around_dims.clear();
+  if (words == Words::padded_behind) pad_words(m);
+  if (words == Words::overwritten) {
+    m.op("aten::masked_fill_", "[[8,1024],[8,1024],[]]", R"(["long int","bool","Scalar"])");
   }
   m.sequence = 3;
   m.op("aten::cross_entropy_loss>aten::_log_softmax", "[[8192,16384],[],[]]", scores_in_fp32,
@@ -77,12 +85,15 @@ std::size_t kernels_named(const Step& step, std::string_view part) {
   return count;
 }
 
-// Where the program computes its loss itself, the framework's kernels stay.
+// Where the program computes its loss itself, the framework's kernels stay: also where words were
+// padded before the layers that read them.
 TEST(CompiledLoss, OneBehindTheModelStaysWithTheFramework) {
-  CompileBench s;
-  const Step out = s.compile(language_step(""));
-  EXPECT_EQ(kernels_named(out, "cunn_SoftMax"), 2U);
-  EXPECT_EQ(kernels_named(out, "nll_loss_backward_reduce"), 1U);
+  for (const Words words : {Words::nothing, Words::padded_before}) {
+    CompileBench s;
+    const Step out = s.compile(language_step(words));
+    EXPECT_EQ(kernels_named(out, "cunn_SoftMax"), 2U);
+    EXPECT_EQ(kernels_named(out, "nll_loss_backward_reduce"), 1U);
+  }
 }
 
 // Labels that are padded, or in which those that count for nothing get a word, are the model's own.
@@ -91,12 +102,12 @@ TEST(CompiledLoss, OneBehindTheModelStaysWithTheFramework) {
 // more. Backward they are read once more (268 MB) and their gradients written (268 MB); neither the
 // logarithms nor what the loss makes of the labels, 537 MB each, is kept.
 TEST(CompiledLoss, OneWhoseLabelsTheModelMovesIsOfTheModel) {
-  for (const std::string_view moves : {"aten::constant_pad_nd>aten::fill_", "aten::masked_fill_"}) {
+  for (const Words words : {Words::padded_behind, Words::overwritten}) {
     CompileBench s;
-    const Step out = s.compile(language_step(moves));
-    EXPECT_EQ(kernels_named(out, "cunn_SoftMax"), 0U) << moves;
-    EXPECT_EQ(kernels_named(out, "nll_loss_backward_reduce"), 0U) << moves;
-    ASSERT_EQ(kernels_named(out, "log_softmax"), 2U) << moves;
+    const Step out = s.compile(language_step(words));
+    EXPECT_EQ(kernels_named(out, "cunn_SoftMax"), 0U);
+    EXPECT_EQ(kernels_named(out, "nll_loss_backward_reduce"), 0U);
+    ASSERT_EQ(kernels_named(out, "log_softmax"), 2U);
     double forward_us = 0, backward_bytes = 0;
     for (const FusedKernel& k : s.report.kernels) {
       if (k.name.find("log_softmax_backward") != k.name.npos) backward_bytes = k.bytes;
