@@ -112,13 +112,21 @@ std::string rule_of_thumb(const std::map<std::string, double>& measured) {
   return "as traced";
 }
 
-void score_base(const Capture& base, const std::vector<Capture>& all, Score& score) {
-  std::map<std::string, double> measured;
+/// Captures of its program that stand for a row of advice on it, by that row; its own among them.
+std::map<std::string, std::string> comparable(const Capture& base,
+                                              const std::vector<Capture>& all) {
+  std::map<std::string, std::string> out;
   for (const Capture& other : all) {
     if (other.program != base.program) continue;
     const std::string name = row_name(base, other);
-    if (!name.empty()) measured[name] = measured_us(other.path);
+    if (!name.empty()) out[name] = other.path;
   }
+  return out;
+}
+
+void score_base(const Capture& base, const std::vector<Capture>& all, Score& score) {
+  std::map<std::string, double> measured;
+  for (const auto& [name, path] : comparable(base, all)) measured[name] = measured_us(path);
   if (measured.size() < 2) return;
   ReplayOptions options;
   options.configs = source_path("configs");
@@ -189,7 +197,7 @@ TEST(AdviseMeasured, RanksTheFastestFirst) {
       if (base.mode != "eager") continue;
       if (fitted)
         score_base(base, all, fit);
-      else
+      else if (comparable(base, all).size() > 1)
         unfitted.push_back({base, all});
     }
   }
