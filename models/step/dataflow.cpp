@@ -111,11 +111,11 @@ class OwnLoss {
   bool is_there() const { return padded_ || overwritten_; }
 
   void see(const Step& step, const Dataflow& flow, const FlowOp& op) {
-    const std::uint32_t pads = enclosing(step.trace, flow.nesting, op.op, [](const OpRow& row) {
-      return row.output == OutputRule::padded;
-    });
-    padded_ |= pads != no_row && is_of_words(step.trace, pads);
-    if (op.kind != OpKind::pointwise || !is_of_words(step.trace, op.op)) return;
+    if (!is_of_words(step.trace, op.op)) return;
+    padded_ |= enclosing(step.trace, flow.nesting, op.op, [](const OpRow& row) {
+                 return row.output == OutputRule::padded;
+               }) != no_row;
+    if (op.kind != OpKind::pointwise) return;
     const TensorShape* where = operands_of(step.trace, op.op).tensors.at(1);
     overwritten_ |= where != nullptr && where->type == DataType::boolean &&
                     is_in_place(text_of(step.trace, step.trace.ops.name[op.op]));
@@ -277,6 +277,12 @@ void bind_tensors(const Step& step, Dataflow& flow) {
 }
 
 }  // namespace
+
+bool reads_any(const Dataflow& flow, const FlowOp& op, const std::vector<bool>& tensors) {
+  const auto inputs = flow.inputs_of(op);
+  return std::any_of(inputs.begin(), inputs.end(),
+                     [&](const FlowUse& use) { return tensors[use.tensor]; });
+}
 
 bool concatenates(const FlowOp& op) {
   return op.row != nullptr && op.row->output == OutputRule::joined;

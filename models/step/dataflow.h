@@ -125,6 +125,9 @@ struct Dataflow {
   }
 };
 
+/// Whether the operation reads one of `tensors`, a truth value for each of the flow.
+bool reads_any(const Dataflow& flow, const FlowOp& op, const std::vector<bool>& tensors);
+
 /// Whether the operation multiplies FP32 numbers in TF32, as its kernels tell.
 bool uses_tf32(const Step& step, const Dataflow& flow, const FlowOp& op);
 

@@ -45,12 +45,6 @@ bool looks_tokens_up(const Trace& trace, const Dataflow& flow, const FlowOp& op,
   return false;
 }
 
-bool reads_any(const Dataflow& flow, const FlowOp& op, const std::vector<bool>& tensors) {
-  const auto inputs = flow.inputs_of(op);
-  return std::any_of(inputs.begin(), inputs.end(),
-                     [&](const FlowUse& use) { return tensors[use.tensor]; });
-}
-
 /// A cast to 16 bits within a layer that autocast lowers.
 bool is_lowering(const Trace& trace, const Dataflow& flow, const FlowOp& op) {
   if (op.kind != OpKind::cast || op.output_count == 0 || op.input_count == 0) return false;

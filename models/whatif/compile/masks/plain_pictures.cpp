@@ -41,18 +41,12 @@ class PictureEncoder {
     return op != nullptr && op->kind == kind;
   }
 
-  bool reads_attended(const FlowOp& op) const {
-    const auto inputs = flow_.inputs_of(op);
-    return std::any_of(inputs.begin(), inputs.end(),
-                       [&](const FlowUse& use) { return attended_[use.tensor]; });
-  }
-
   bool has_other_part(const FlowOp& op) const {
     const auto inputs = flow_.inputs_of(op);
     if (inputs.empty() || op.row == nullptr) return false;
     switch (op.kind) {
       case OpKind::row_norm: return made_by(inputs[0], OpKind::row_norm);
-      case OpKind::convolution: return reads_attended(op) || is_of_lines(op);
+      case OpKind::convolution: return reads_any(flow_, op, attended_) || is_of_lines(op);
       case OpKind::attention: return turns_queries(op);
       default: break;
     }
@@ -60,9 +54,15 @@ class PictureEncoder {
     return scales_columns(op) || looks_up(op);
   }
 
-  bool is_of_lines(const FlowOp& op) const {
+  /// Whether a convolution is of more dimensions than pictures have.
+  bool is_of_clips(const FlowOp& op) const {
     const TensorShape* x = operands_of(trace_, op.op).tensors.at(0);
-    return x != nullptr && x->rank <= image_rank && !of_pictures(trace_, flow_, op, 0);
+    return x != nullptr && x->rank > image_rank;
+  }
+
+  bool is_of_lines(const FlowOp& op) const {
+    return operands_of(trace_, op.op).tensors.at(0) != nullptr && !is_of_clips(op) &&
+           !of_pictures(trace_, flow_, op, 0);
   }
 
   bool turns_queries(const FlowOp& op) const {
@@ -98,12 +98,11 @@ class PictureEncoder {
   }
 
   void mark(const FlowOp& op) {
-    const bool attended = op.kind == OpKind::attention || reads_attended(op);
-    attends_ |= op.kind == OpKind::attention;
-    pictures_ |= op.kind == OpKind::convolution;
-    clips_ |= op.kind == OpKind::convolution &&
-              operands_of(trace_, op.op).tensors.at(0) != nullptr &&
-              operands_of(trace_, op.op).tensors.at(0)->rank > image_rank;
+    const bool attends = op.kind == OpKind::attention, convolves = op.kind == OpKind::convolution;
+    const bool attended = attends || reads_any(flow_, op, attended_);
+    attends_ |= attends;
+    pictures_ |= convolves;
+    clips_ |= convolves && is_of_clips(op);
     joins_ |= concatenates(op) && !attended;
     for (const std::uint32_t made : flow_.outputs_of(op)) attended_[made] = attended;
   }

@@ -19,13 +19,8 @@ using test::CompileBench;
 using test::FlowMaker;
 using test::half2;
 
-/// A layer of text: rows of a table, then attention as the program calls it.
-Step text_encoder(std::string_view concrete, bool tokens = true, std::string_view mask = "[]") {
-  FlowMaker m;
-  if (tokens) {
-    m.op("aten::embedding>aten::index_select", "[[1000,64],[],[256]]",
-         R"(["float","Scalar","long int"])");
-  }
+/// Attention as the program calls it, the last of a step's layers.
+void attend(FlowMaker& m, std::string_view concrete, std::string_view mask = "[]") {
   const std::string dims =
       "[[2,4,128,64],[2,4,128,64],[2,4,128,64]," + std::string(mask) + ",[],[],[],[]]";
   const std::string_view type = mask == "[]" ? "" : "c10::Half";
@@ -34,6 +29,18 @@ Step text_encoder(std::string_view concrete, bool tokens = true, std::string_vie
            R"(","Scalar","Scalar","Scalar","Scalar"])",
        concrete, "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16");
   m.op("aten::_foreach_add_", "[[],[]]", R"(["TensorList","Scalar"])", "", "multi_tensor_apply");
+}
+
+void look_up_tokens(FlowMaker& m) {
+  m.op("aten::embedding>aten::index_select", "[[1000,64],[],[256]]",
+       R"(["float","Scalar","long int"])");
+}
+
+/// A layer of text: rows of a table, then attention.
+Step text_encoder(std::string_view concrete, bool tokens = true, std::string_view mask = "[]") {
+  FlowMaker m;
+  if (tokens) look_up_tokens(m);
+  attend(m, concrete, mask);
   return m.step();
 }
 constexpr std::string_view scaled = R"(["","","","","0.","False","0.125","False"])";
@@ -50,8 +57,7 @@ TEST(CompiledAttention, AttentionOverWholeTextsFallsBackToProducts) {
 /// heads.
 double softmax_us(std::int64_t places) {
   FlowMaker m;
-  m.op("aten::embedding>aten::index_select", "[[1000,64],[],[256]]",
-       R"(["float","Scalar","long int"])");
+  look_up_tokens(m);
   const std::string heads = fmt::format("[64,12,{},64]", places);
   m.op("aten::scaled_dot_product_attention", fmt::format("[{0},{0},{0},[],[],[],[],[]]", heads),
        R"(["c10::Half","c10::Half","c10::Half","","Scalar","Scalar","Scalar","Scalar"])", scaled,
@@ -109,8 +115,7 @@ TEST(CompiledAttention, ARecordedNetworkSaysWhetherItsProgramMasks) {
 TEST(CompiledAttention, ProductsOfScoresFollowTheProgramToTf32) {
   const auto products = [](std::string_view kernel) {
     FlowMaker m;
-    m.op("aten::embedding>aten::index_select", "[[1000,64],[],[256]]",
-         R"(["float","Scalar","long int"])");
+    look_up_tokens(m);
     m.op("aten::mm", "[[256,64],[64,64]]", R"(["float","float"])", "", kernel);
     m.op("aten::scaled_dot_product_attention",
          "[[2,4,128,64],[2,4,128,64],[2,4,128,64],[],[],[],[],[]]",
@@ -262,14 +267,9 @@ TEST(CompiledAttention, CausalAttentionReadsAMask) {
 TEST(CompiledAttention, PaddingThatTheProgramLooksAtIsReadByFusedKernels) {
   const auto path = [](const std::string& padding) {
     FlowMaker m;
-    m.op("aten::embedding>aten::index_select", "[[1000,64],[],[256]]",
-         R"(["float","Scalar","long int"])");
+    look_up_tokens(m);
     m.op("aten::all", "[" + padding + "]", R"(["bool"])", R"([""])");
-    m.op("aten::scaled_dot_product_attention",
-         "[[2,4,128,64],[2,4,128,64],[2,4,128,64],[],[],[],[],[]]",
-         R"(["c10::Half","c10::Half","c10::Half","","Scalar","Scalar","Scalar","Scalar"])", scaled,
-         "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16");
-    m.op("aten::_foreach_add_", "[[],[]]", R"(["TensorList","Scalar"])", "", "multi_tensor_apply");
+    attend(m, scaled);
     CompileBench s;
     s.compile(m.step());
     return s.report.attention;
@@ -295,11 +295,7 @@ TEST(CompiledAttention, PositionsOfImagesAreNoTokens) {
     FlowMaker m;
     m.op("aten::embedding", "[[1000,64]," + indices + ",[],[],[]]",
          R"(["float","long int","Scalar","Scalar","Scalar"])");
-    m.op("aten::scaled_dot_product_attention",
-         "[[2,4,128,64],[2,4,128,64],[2,4,128,64],[],[],[],[],[]]",
-         R"(["c10::Half","c10::Half","c10::Half","","Scalar","Scalar","Scalar","Scalar"])", scaled,
-         "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16");
-    m.op("aten::_foreach_add_", "[[],[]]", R"(["TensorList","Scalar"])", "", "multi_tensor_apply");
+    attend(m, scaled);
     CompileBench s;
     s.compile(m.step());
     return s.report.attention;
