@@ -11,12 +11,12 @@ import sys
 import time
 
 import torch
-from torch.profiler import ProfilerActivity, profile
 from transformers import ViTConfig, ViTModel
+
+from medians import kernels
 
 HEADS, WIDTH, LAYERS = 12, 64, 3
 PLACES = [(128, 50), (128, 65), (64, 145), (64, 197), (48, 257), (24, 401), (16, 577), (8, 785), (6, 1025), (4, 1601), (8, 197)]
-STEPS = 5
 PARTS = ("softmax", "s1688gemm", "s16816gemm", "f32f32_f32f32", "_bmm")
 
 
@@ -49,28 +49,9 @@ def step_of(items, places, mode, kind):
     return step
 
 
-def measured(items, places, mode, kind):
-    step = step_of(items, places, mode, kind)
-    for _ in range(4):
-        step()
-    torch.cuda.synchronize()
-    with profile(activities=[ProfilerActivity.CUDA, ProfilerActivity.CPU], record_shapes=True) as seen:
-        for _ in range(STEPS):
-            step()
-        torch.cuda.synchronize()
-    ranges = ("##", "Torch-Compiled", "CompiledFunction")
-    launched = sorted((e for e in seen.profiler.kineto_results.events()
-                       if e.device_type() == torch.autograd.DeviceType.CUDA and not e.name().startswith(ranges)), key=lambda e: e.start_ns())
-    count = len(launched) // STEPS
-    steps = [launched[i * count:(i + 1) * count] for i in range(STEPS)]
-    if any([e.name() for e in s] != [e.name() for e in steps[0]] for s in steps):
-        raise RuntimeError(f"steps of {items} x {places} launch other kernels than the first one")
-    return [[steps[0][i].name(), round(sorted(s[i].duration_ns() for s in steps)[STEPS // 2] / 1e3, 2)] for i in range(count)]
-
-
-def rows(kernels):
+def rows(launched):
     """Of attention, by names short enough to read."""
-    for name, us in kernels:
+    for name, us in launched:
         if any(part in name for part in PARTS):
             yield name.replace("void ", "").split("(")[0].split("<")[-1][:110].replace(",", ";"), us
 
@@ -86,7 +67,7 @@ def main():
             if time.time() > end:
                 print("out of time", file=sys.stderr)
                 return
-            for name, us in rows(measured(items, places, mode, kind)):
+            for name, us in rows(kernels(step_of(items, places, mode, kind), warm=4)):
                 out.writerow([torch.cuda.get_device_name(), items, HEADS, places, WIDTH, mode, str(kind).removeprefix("torch."), name, us])
             sys.stdout.flush()
 

@@ -13,9 +13,9 @@ import time
 
 import torch
 import torch.nn.functional as F
-from torch.profiler import ProfilerActivity, profile
 
-CALLS = 5
+from medians import kernels
+
 SIZES = [(16, 12, 128), (64, 12, 128), (32, 16, 197), (16, 12, 256), (4, 12, 512), (16, 8, 512), (2, 16, 1024), (8, 16, 1024), (2, 32, 2048)]
 MASKS = ("none", "causal", "pairs", "keys")
 
@@ -26,22 +26,6 @@ def mask_of(kind, items, places):
     if kind == "keys":
         return torch.ones(items, 1, 1, places, dtype=torch.bool, device="cuda").expand(items, 1, places, places)
     return None
-
-
-def kernels(call):
-    """Names and microseconds of the kernels of a call, each the median of several."""
-    for _ in range(3):
-        call()
-    torch.cuda.synchronize()
-    with profile(activities=[ProfilerActivity.CUDA]) as seen:
-        for _ in range(CALLS):
-            call()
-        torch.cuda.synchronize()
-    launched = sorted((e for e in seen.profiler.kineto_results.events() if e.device_type() == torch.autograd.DeviceType.CUDA),
-                      key=lambda e: e.start_ns())
-    count = len(launched) // CALLS
-    steps = [launched[i * count:(i + 1) * count] for i in range(CALLS)]
-    return [(steps[0][i].name(), sorted(s[i].duration_ns() for s in steps)[CALLS // 2] / 1e3) for i in range(count)]
 
 
 def passes(kind, items, heads, places, width, dropout, mask):

@@ -168,6 +168,7 @@ enum OpFlag : std::uint64_t {
   uses_twice = 1099511627776,     // its operand, as an activation does (x * sigmoid(x))
   draws_numbers = 2199023255552,  // random ones
   picks_classes = 4398046511104,  // of each row the one that a label names: it reads labels alone
+  numbers_places = 8796093022208,  // one after the other, or those that count
 };
 
 struct OpRow {

@@ -161,4 +161,29 @@ double softmax_cycles(const GroupView& g) {
   return cycles;
 }
 
+double held_softmax_cycles(const GroupView& g) {
+  const double columns = std::max(1.0, g.row_elements());
+  double places = 0;
+  for (const std::uint32_t i : g.group().ops) {
+    const FlowOp& op = g.flow_op(i);
+    if (op.kind != OpKind::softmax || op.phase != g.group().phase || g.loops_rows()) continue;
+    places += g.op_elements(i) * held_places(columns) / columns;
+  }
+  return places * g.context().law.generated.softmax_place_lane_cycles;
+}
+
+double looped_cycles(const GroupView& g, double operands) {
+  const GeneratedCode& code = g.context().law.generated;
+  const double columns = std::max(1.0, g.row_elements());
+  double cycles = 0;
+  for (const std::uint32_t i : g.group().ops) {
+    const FlowOp& op = g.flow_op(i);
+    if (g.role(i) != FuseRole::row || op.phase != g.group().phase) continue;
+    const double places = g.op_elements(i) * held_places(columns) / columns;
+    if (op.kind == OpKind::row_norm) cycles += places * code.looped_norm_lane_cycles;
+    if (op.kind == OpKind::reduction) cycles += places * code.looped_sum_lane_cycles;
+  }
+  return cycles * (1 + code.looped_operand_ratio * (operands - 1));
+}
+
 }  // namespace tandem

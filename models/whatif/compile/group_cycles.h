@@ -12,4 +12,10 @@ double lane_cycles(const GroupView& g);
 /// and the running maximum and sum of loops, which begin and end with whole vectors.
 double softmax_cycles(const GroupView& g);
 
+/// Of softmaxes whose rows a block holds, side by side with passing them.
+double held_softmax_cycles(const GroupView& g);
+
+/// Of norms and sums whose rows a block goes through in loops, with so many operands.
+double looped_cycles(const GroupView& g, double operands);
+
 }  // namespace tandem

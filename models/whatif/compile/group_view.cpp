@@ -49,9 +49,19 @@ std::vector<std::uint32_t> GroupView::outputs(std::uint32_t op) const {
   return {list.begin(), list.end()};
 }
 
+std::int64_t GroupView::read_elements(std::uint32_t t) const {
+  const auto at = std::find(group_.reads.begin(), group_.reads.end(), t);
+  if (at == group_.reads.end()) return tensor(t).elements;
+  return group_.read_elements[static_cast<std::size_t>(at - group_.reads.begin())];
+}
+
+double GroupView::bytes_of(std::uint32_t t) const {
+  return double(read_elements(t)) * element_bytes(tensor(t).type);
+}
+
 double GroupView::bytes(const std::vector<std::uint32_t>& list) const {
   double sum = 0;
-  for (const std::uint32_t t : list) sum += tensor(t).bytes();
+  for (const std::uint32_t t : list) sum += bytes_of(t);
   return sum;
 }
 
@@ -64,7 +74,7 @@ bool GroupView::lies_in_dram(std::uint32_t t) const {
 
 double GroupView::cold_bytes(const std::vector<std::uint32_t>& list) const {
   double sum = 0;
-  for (const std::uint32_t t : list) sum += lies_in_dram(t) ? tensor(t).bytes() : 0;
+  for (const std::uint32_t t : list) sum += lies_in_dram(t) ? bytes_of(t) : 0;
   return sum;
 }
 
@@ -203,7 +213,7 @@ double GroupView::half_adds() const {
 
 double GroupView::largest(const GeneratedKernel& k) const {
   double n = 1;
-  for (const std::uint32_t t : k.reads) n = std::max(n, double(tensor(t).elements));
+  for (const std::uint32_t t : k.reads) n = std::max(n, double(read_elements(t)));
   for (const std::uint32_t t : k.writes) n = std::max(n, double(tensor(t).elements));
   return n;
 }
@@ -286,12 +296,41 @@ GeneratedKind GroupView::row_kind() const {
   return loops_rows() ? GeneratedKind::reduction : GeneratedKind::row;
 }
 
+double GroupView::row_sums() const {
+  double sums = 0;
+  for (const std::uint32_t i : group_.ops) {
+    if (c_.plan.roles[i] != FuseRole::row || flow_op(i).phase != group_.phase) continue;
+    const OpKind kind = flow_op(i).kind;
+    // The largest element of a softmax goes with the sum; a norm has its mean and its variance.
+    const bool two = kind == OpKind::row_norm || kind == OpKind::row_norm_backward;
+    sums = std::max(sums, two ? 2.0 : 1.0);
+  }
+  return sums;
+}
+
+double GroupView::row_vector() const {
+  constexpr int load_bytes = 16;
+  const auto columns = static_cast<std::int64_t>(row_elements());
+  int width = 1;
+  for (const std::uint32_t t : group_.reads) {
+    if (tensor(t).elements >= columns) width = std::max(width, element_bytes(tensor(t).type));
+  }
+  std::int64_t vector = std::max(1, load_bytes / width);
+  while (vector > 1 && columns % vector != 0) vector /= 2;
+  return double(vector);
+}
+
 bool GroupView::loops_rows() const {
+  return row_elements() > c_.law.persistent_columns || loops_for_order();
+}
+
+bool GroupView::loops_for_order() const {
   const double columns = row_elements();
-  if (columns > c_.law.persistent_columns) return true;
+  if (columns > c_.law.persistent_columns) return false;
   return std::any_of(group_.ops.begin(), group_.ops.end(), [&](std::uint32_t i) {
     const OpKind kind = flow_op(i).kind;
-    if (kind != OpKind::softmax && kind != OpKind::row_norm) return false;
+    const bool sums = kind == OpKind::reduction && c_.plan.roles[i] == FuseRole::row;
+    if (kind != OpKind::softmax && kind != OpKind::row_norm && !sums) return false;
     if (flow_op(i).phase != group_.phase) return false;
     const SumShape rows{op_elements(i) / columns, columns};
     if (!asks_for_order(c_.gpu, rows)) return false;
@@ -328,7 +367,7 @@ std::size_t GroupView::gathers_before(std::uint32_t op) const {
 bool GroupView::reads_across(std::uint32_t op) const {
   const TensorShape* rows = operands_of(c_.step.trace, flow_op(op).op).tensors.at(0);
   if (rows == nullptr || rows->rank == 0) return false;
-  const bool of_norm = flow_op(op).kind == OpKind::row_norm;
+  const bool of_norm = flow_op(op).kind != OpKind::softmax;
   for (const std::uint32_t i : made_from(op)) {
     // What is added up layer by layer was gathered once, long before.
     if (flow_op(i).kind == OpKind::gather && (holds(i) || !of_norm)) return true;

@@ -29,6 +29,8 @@ class GroupView {
   std::vector<std::uint32_t> outputs(std::uint32_t op) const;
 
   double bytes(const std::vector<std::uint32_t>& list) const;
+  /// Of a tensor that the group reads: less than all where it takes a slice.
+  std::int64_t read_elements(std::uint32_t t) const;
   /// Of these, what the L2 does not hold.
   double cold_bytes(const std::vector<std::uint32_t>& list) const;
   /// Places of maxima that pooling keeps or reads.
@@ -81,6 +83,12 @@ class GroupView {
   /// Whether a block goes through its rows twice rather than hold them: they are too long, or what
   /// a softmax or a norm reads does not lie as its rows do.
   bool loops_rows() const;
+  /// The latter: rows that a block could hold.
+  bool loops_for_order() const;
+  /// Sums that its lanes pass to each other for each row, one after the other.
+  double row_sums() const;
+  /// Elements of a row that a lane loads at once, 16 bytes of the widest operand.
+  double row_vector() const;
   /// Whether what a softmax or a norm of rows is computed from is gathered, or lies otherwise than
   /// its rows do. Of a norm rows that lie apart are another matter (strided_rows).
   bool reads_across(std::uint32_t op) const;
@@ -110,6 +118,7 @@ class GroupView {
   bool has_softmax() const;  // or its gradient
 
  private:
+  double bytes_of(std::uint32_t t) const;
   /// What no operation of the step made, or one before the last that wrote as much as the L2 holds.
   bool lies_in_dram(std::uint32_t t) const;
   /// To what a convolution made: part of the layer as the framework runs it.

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "models/whatif/compile/host/host_lists.h"
+#include "models/whatif/compile/inductor/slices.h"
 #include "models/whatif/compile/inductor/windows.h"
 #include "models/whatif/compile/recomputed.h"
 #include "models/whatif/compile/saved.h"
@@ -204,12 +205,14 @@ struct Planner {
 
 /// What the groups of a plan compute again, read and write.
 struct GroupOperands {
+  const Trace& trace;
   const Dataflow& flow;
   const GraphCuts& cuts;
   FusionPlan& out;
   const TensorReaders& readers;
   const std::vector<std::uint32_t>& group_of;  // per operation: its own group, or no_row
   const std::vector<bool>& attends_rows;       // per operation
+  const std::vector<bool>& sums_rows;          // per operation
   /// Per tensor: by a group that does not make it; gradients of norms aside.
   std::vector<bool> read_elsewhere;
 
@@ -308,6 +311,10 @@ struct GroupOperands {
         if (!of_norm) read_elsewhere[t] = true;
       }
     }
+    for (const std::uint32_t t : group.reads) {
+      group.read_elements.push_back(
+          read_elements(trace, flow, {group.ops, out.same_as, sums_rows}, t));
+    }
   }
 
   void find_writes(FusionGroup& group) {
@@ -352,12 +359,14 @@ FusionPlan plan_fusion(const Step& step, const Dataflow& flow, const GraphCuts& 
   plan.find_levels();
   plan.join_all();
   plan.collect_groups();
-  std::vector<bool> attends_rows(flow.ops.size());
+  std::vector<bool> attends_rows(flow.ops.size()), sums_rows(flow.ops.size());
   for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
-    attends_rows[i] =
-        plan.out.roles[i] == FuseRole::row && is_row_softmax(step, flow.ops[i]) && plan.attends(i);
+    sums_rows[i] = plan.out.roles[i] == FuseRole::row;
+    attends_rows[i] = sums_rows[i] && is_row_softmax(step, flow.ops[i]) && plan.attends(i);
   }
-  GroupOperands{flow, cuts, plan.out, plan.out.readers, plan.group_of, attends_rows, {}}.find_all();
+  GroupOperands{step.trace,    flow,         cuts,      plan.out, plan.out.readers,
+                plan.group_of, attends_rows, sums_rows, {}}
+      .find_all();
   return std::move(plan.out);
 }
 

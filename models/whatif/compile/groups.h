@@ -15,8 +15,9 @@ namespace tandem {
 struct FusionGroup {
   /// Indices of Dataflow::ops, ascending; also what the group computes again for itself.
   std::vector<std::uint32_t> ops;
-  std::vector<std::uint32_t> reads;   // tensors from outside of the group
-  std::vector<std::uint32_t> writes;  // tensors that something outside of the group reads
+  std::vector<std::uint32_t> reads;         // tensors from outside of the group
+  std::vector<std::int64_t> read_elements;  // of each of these
+  std::vector<std::uint32_t> writes;        // tensors that something outside of the group reads
   FlowPhase phase = FlowPhase::forward;
 };
 

@@ -27,6 +27,25 @@ GeneratedKernel kernel_of(const GroupView& view, GeneratedKind kind,
   return k;
 }
 
+/// What a kernel of rows does with each of them.
+void set_rows(const GroupView& view, const GeneratedKernel& k, GeneratedWork& work) {
+  const double largest = view.largest(k);
+  work.row_elements = view.row_elements();
+  work.rows = largest / work.row_elements;
+  work.row_sums = view.row_sums();
+  work.row_vector = view.row_vector();
+  work.softmax = view.has_softmax();
+  work.gradient = view.group().phase == FlowPhase::backward;
+  work.row_operands = 0;
+  for (const std::uint32_t t : k.reads) {
+    const double elements = double(view.read_elements(t));
+    work.operand_elements += elements;
+    if (elements >= largest) ++work.row_operands;
+  }
+  for (const std::uint32_t t : k.writes) work.operand_elements += double(view.tensor(t).elements);
+  work.row_operands = std::max(1.0, work.row_operands);
+}
+
 /// Writes down kernels of a group one after the other.
 class KernelWriter {
  public:
@@ -54,10 +73,11 @@ class KernelWriter {
       work.transposed = view_.turns_images();
     } else {
       work.transposed = view_.strided_rows();
-      work.row_elements = view_.row_elements();
-      work.rows = view_.largest(k) / work.row_elements;
-      work.softmax = view_.has_softmax();
+      work.looped = kind == GeneratedKind::reduction && view_.loops_for_order();
+      set_rows(view_, k, work);
       work.softmax_cycles = softmax_cycles(view_);
+      work.lane_cycles +=
+          work.looped ? looped_cycles(view_, work.row_operands) : held_softmax_cycles(view_);
       k.geometry = flat_geometry(work.rows, 64);
     }
     k.us = std::max(generated_us(c_.gpu, c_.law.generated, work), view_.unstated_window_us());
@@ -458,7 +478,12 @@ DataType generated_type(DataType type) {
 }  // namespace
 
 std::vector<GeneratedKernel> group_kernels(const KernelContext& context, const FusionGroup& group) {
-  return GroupKernels(context, group).build();
+  std::vector<GeneratedKernel> kernels = GroupKernels(context, group).build();
+  const GroupView view(context, group);
+  for (GeneratedKernel& k : kernels) {
+    for (const std::uint32_t t : k.reads) k.read_elements.push_back(view.read_elements(t));
+  }
+  return kernels;
 }
 
 PredictedKernel generated_kernel(const LibraryNames& names, GeneratedKind kind,
@@ -489,15 +514,17 @@ PredictedKernel generated_kernel(const KernelContext& context, GeneratedKind kin
 Operands generated_operands(const Dataflow& flow, const GeneratedKernel& kernel) {
   Operands out;
   out.has_shapes = true;
-  for (const auto* list : {&kernel.reads, &kernel.writes}) {
-    for (const std::uint32_t t : *list) {
-      TensorShape shape;
-      shape.rank = 1;
-      shape.dims[0] = flow.tensors[t].elements;
-      shape.type = generated_type(flow.tensors[t].type);
-      out.tensors.add(out.argument_count++, shape);
-    }
+  const auto add = [&](std::uint32_t t, std::int64_t elements) {
+    TensorShape shape;
+    shape.rank = 1;
+    shape.dims[0] = elements;
+    shape.type = generated_type(flow.tensors[t].type);
+    out.tensors.add(out.argument_count++, shape);
+  };
+  for (std::size_t i = 0; i < kernel.reads.size(); ++i) {
+    add(kernel.reads[i], kernel.read_elements[i]);
   }
+  for (const std::uint32_t t : kernel.writes) add(t, flow.tensors[t].elements);
   return out;
 }
 

@@ -19,6 +19,7 @@ namespace tandem {
 struct GeneratedKernel {
   GeneratedKind kind = GeneratedKind::pointwise;
   std::vector<std::uint32_t> reads, writes;  // tensors
+  std::vector<std::int64_t> read_elements;   // of each that is read
   double bytes = 0;
   double us = 0;
   LaunchGeometry geometry;

@@ -34,8 +34,14 @@ void add_movement(Fields& fields) {
   add("transposed_share", "ratio",
       "share of the peak DRAM rate where elements are written across the order of reading",
       &G::transposed_share);
-  add("strided_row_share", "ratio", "... where rows are gathered from columns of their operand",
-      &G::strided_row_share);
+  add("strided_gradient_share", "ratio",
+      "... where gradients of norms are gathered from columns of their operands",
+      &G::strided_gradient_share);
+  add("strided_row_lane_cycles", "cycles",
+      "of one FP32 lane for an element that is read or written where rows are gathered from "
+      "columns "
+      "of their operand",
+      &G::strided_row_lane_cycles);
   add("across_sum_share", "ratio",
       "... where sums over rows read columns that lie far from each other", &G::across_sum_share);
   add("uneven_ratio", "ratio",
@@ -46,8 +52,9 @@ void add_movement(Fields& fields) {
       &G::short_column_ratio);
   add("row_block_us", "us", "that a block of rows keeps its place in an SM, over the blocks there",
       &G::row_block_us);
-  add("softmax_block_ratio", "ratio",
-      "time of such a block that takes a softmax over that of norms", &G::softmax_block_ratio);
+  add("looped_operand_ratio", "ratio",
+      "time that a further operand adds where a block goes through rows in loops",
+      &G::looped_operand_ratio);
   add("sum_step_us", "us", "from load to load of a thread that adds up", &G::sum_step_us);
   add("half_add_us", "us",
       "of the GPU for an FP16 value that is added to a place in memory to which others add",
@@ -122,6 +129,24 @@ void add_arithmetic(Fields& fields) {
       "... and for either, channels last, where channels are no power of two: an element's channel "
       "takes a division",
       &G::divided_lane_cycles);
+}
+
+void add_row_arithmetic(Fields& fields) {
+  const auto add = [&](std::string_view name, std::string_view doc, double G::*member) {
+    fields.push_back(field(name, "cycles", doc, member));
+  };
+  add("softmax_place_lane_cycles",
+      "... of a softmax whose rows a block holds, for a place of the vectors that hold a row",
+      &G::softmax_place_lane_cycles);
+  add("shared_row_lane_cycles",
+      "... of a row that two warps have between them, and for each sum over it that they pass to "
+      "each other",
+      &G::shared_row_lane_cycles);
+  add("looped_norm_lane_cycles",
+      "... of a norm whose rows a block goes through twice, for a place of the vectors that hold a "
+      "row: the running mean and variance",
+      &G::looped_norm_lane_cycles);
+  add("looped_sum_lane_cycles", "... of a sum of such rows", &G::looped_sum_lane_cycles);
   add("looped_softmax_lane_cycles",
       "... of a softmax whose rows a block goes through twice: the running maximum and sum",
       &G::looped_softmax_lane_cycles);
@@ -184,20 +209,23 @@ double added_us(const GpuArch& gpu, const GeneratedCode& code, const GeneratedWo
   return waiting + work.adds * sector_bytes / (gpu.l2_read_gbps * 1e3 * code.added_l2_share);
 }
 
-double transposed_share(const GeneratedCode& code, GeneratedKind kind) {
-  switch (kind) {
-    case GeneratedKind::pointwise: break;
-    case GeneratedKind::reduction: return code.across_sum_share;
-    case GeneratedKind::row: return code.strided_row_share;
+/// Where elements are written or read across the order of the others.
+double transposed_us(const GpuArch& gpu, const GeneratedCode& code, const GeneratedWork& work) {
+  switch (work.kind) {
+    case GeneratedKind::pointwise: return dram_us(gpu, work.bytes, code.transposed_share);
+    case GeneratedKind::reduction: return dram_us(gpu, work.bytes, code.across_sum_share);
+    case GeneratedKind::row: break;
   }
-  return code.transposed_share;
+  if (work.gradient) return dram_us(gpu, work.bytes, code.strided_gradient_share);
+  return std::max(dram_us(gpu, work.bytes, code.row.dram_share),
+                  lane_us(gpu, work.operand_elements * code.strided_row_lane_cycles));
 }
 
 double passed_us(const GpuArch& gpu, const GeneratedCode& code, const GeneratedWork& work) {
-  const bool pointwise = work.kind == GeneratedKind::pointwise;
-  if (work.transposed) return dram_us(gpu, work.bytes, transposed_share(code, work.kind));
-  if (pointwise) return pointwise_us(gpu, code, work);
-  return order_ratio(code, work.order) * dram_us(gpu, work.bytes, code.rate(work.kind).dram_share);
+  if (work.transposed) return transposed_us(gpu, code, work);
+  if (work.kind == GeneratedKind::pointwise) return pointwise_us(gpu, code, work);
+  const double share = work.looped ? code.row.dram_share : code.rate(work.kind).dram_share;
+  return order_ratio(code, work.order) * dram_us(gpu, work.bytes, share);
 }
 
 /// Cycles of lanes as threads spend them.
@@ -209,9 +237,31 @@ double spent_cycles(const GeneratedCode& code, const GeneratedWork& work) {
   return narrow ? cycles * code.narrow_ratio : cycles;
 }
 
-/// Blocks hold as many rows as keep 1024 elements, eight at most (heuristics of TorchInductor).
-double row_blocks(const GeneratedWork& work) {
-  return work.rows / std::clamp(1024.0 / held_places(work.row_elements), 1.0, 8.0);
+/// Rows of a block (heuristics of TorchInductor 2.11): a block that loops has two; one that holds
+/// longer rows as many as keep 1024 elements, eight at most; of shorter ones the most that are
+/// tried out and keep 4096.
+double block_rows(const GeneratedWork& work) {
+  constexpr double looped = 2, long_row = 256, most_elements = 4096;
+  if (work.looped) return looped;
+  const double held = held_places(work.row_elements);
+  if (held >= long_row) return std::clamp(1024.0 / held, 1.0, 8.0);
+  for (const double rows : {128.0, 32.0}) {
+    if (rows * held <= most_elements) return rows;
+  }
+  return 8;
+}
+
+double blocks_us(const GpuArch& gpu, const GeneratedCode& code, const GeneratedWork& work) {
+  return work.rows / block_rows(work) * code.row_block_us / gpu.sm_count;
+}
+
+/// Cycles in which two warps that have a row between them pass its sums to each other. Longer rows
+/// have one warp each (heuristics of TorchInductor).
+double passing_cycles(const GpuArch& gpu, const GeneratedCode& code, const GeneratedWork& work) {
+  constexpr double long_row = 256;
+  const double held = held_places(work.row_elements);
+  const bool shared = held < long_row && held / std::max(1.0, work.row_vector) > gpu.warp_size;
+  return shared ? work.rows * code.shared_row_lane_cycles * (1 + work.row_sums) : 0;
 }
 
 /// Places that draw a random number, for each element of a row: also those beyond its end. Of
@@ -250,6 +300,7 @@ std::vector<Field<GeneratedCode>> generated_code_fields() {
              rate_fields("column_sum", "generated sum over leading dimensions of one operand"));
   add_movement(fields);
   add_arithmetic(fields);
+  add_row_arithmetic(fields);
   return fields;
 }
 
@@ -261,21 +312,21 @@ double generated_us(const GpuArch& gpu, const GeneratedCode& code, const Generat
   const double floor = code.rate(work.kind).floor_us;
   const double passed = passed_us(gpu, code, work) + added_us(gpu, code, work);
   if (work.kind != GeneratedKind::row) {
+    const double more = 1 + code.looped_operand_ratio * (work.row_operands - 1);
+    const double blocks = work.looped ? more * blocks_us(gpu, code, work) : 0;
     return floor + std::max({passed, lane_us(gpu, spent_cycles(code, work)),
-                             work.steps * code.sum_step_us});
+                             work.steps * code.sum_step_us, blocks});
   }
   const double drawing = work.softmax ? 0
                                       : code.random_row_lane_cycles +
                                             code.random_column_lane_cycles * work.row_elements;
   const double beside =
       work.softmax ? code.random_softmax_lane_cycles * drawing_places(work.row_elements) : 0;
-  // Shorter rows have fewer lanes to pass their largest element and their sum between.
-  const bool passes = work.softmax && work.row_elements >= gpu.warp_size;
-  const double block_us = code.row_block_us * (passes ? code.softmax_block_ratio : 1);
-  const double blocks = row_blocks(work) * block_us / gpu.sm_count;
+  const double cycles =
+      work.lane_cycles + work.random_numbers * beside + passing_cycles(gpu, code, work);
   return floor + lane_us(gpu, work.softmax_cycles) +
-         std::max({passed + lane_us(gpu, work.random_numbers * drawing),
-                   lane_us(gpu, work.lane_cycles + work.random_numbers * beside), blocks});
+         std::max({passed + lane_us(gpu, work.random_numbers * drawing), lane_us(gpu, cycles),
+                   blocks_us(gpu, code, work)});
 }
 
 double generated_moments_us(const GpuArch& gpu, const GeneratedCode& code, double bytes,

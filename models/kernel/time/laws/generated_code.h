@@ -25,12 +25,15 @@ struct GeneratedCode {
   double cold_dram_share = 0;
   double narrow_elements = 0, narrow_ratio = 0;
   double transposed_share = 0;
-  double strided_row_share = 0;
+  double strided_row_lane_cycles = 0, strided_gradient_share = 0;
   double across_sum_share = 0;
   double uneven_ratio = 0;
   double short_column_ratio = 0;
   double row_block_us = 0;
-  double softmax_block_ratio = 0;
+  double softmax_place_lane_cycles = 0;
+  double shared_row_lane_cycles = 0;
+  double looped_norm_lane_cycles = 0, looped_sum_lane_cycles = 0;
+  double looped_operand_ratio = 0;
   double sum_step_us = 0;
   double half_add_us = 0;
   double sector_add_us = 0;
@@ -92,9 +95,15 @@ struct GeneratedWork {
   double lane_cycles = 0;
   double softmax_cycles = 0;  // of lanes, beside passing the rows
   double random_numbers = 0;
-  double row_elements = 1;  // of a kernel that holds whole rows
+  double row_elements = 1;  // of a kernel of rows
   double rows = 0;
-  bool softmax = false;  // of these rows, or its gradient
+  double row_sums = 0;          // that lanes pass to each other for a row, one after the other
+  double row_vector = 1;        // elements that a lane loads at once
+  double row_operands = 1;      // as large as the rows, that are read
+  double operand_elements = 0;  // of what is read and written
+  bool looped = false;          // through the rows, for they do not lie as they are numbered
+  bool softmax = false;         // of these rows, or its gradient
+  bool gradient = false;        // rather than rows of the forward pass
 };
 
 /// Places of a block that holds a row whole: a power of two.
@@ -104,9 +113,10 @@ double held_places(double row_elements);
 /// The autotuner gives few elements to twice as many threads, each of which then computes places
 /// and loads what is broadcast for fewer of them.
 /// A block that holds rows of a norm draws its random numbers between loading and storing, with few
-/// warps, and the fewer the longer its rows are: registers hold them; one of a softmax beside. Many
-/// short rows cost blocks, whose warps pass their sums and maxima from lane to lane; those of
-/// softmax stay longer.
+/// warps, and the fewer the longer its rows are: registers hold them; one of a softmax beside. A
+/// short row whose length is odd is loaded element by element, so that two warps have it between
+/// them, and its sums go through shared memory. Blocks keep their place in an SM for a while,
+/// however little they do; those that loop have two rows.
 double generated_us(const GpuArch& gpu, const GeneratedCode& code, const GeneratedWork& work);
 /// Of a reduction that keeps running means and variances of `elements`.
 double generated_moments_us(const GpuArch& gpu, const GeneratedCode& code, double bytes,

@@ -26,7 +26,8 @@ GeneratedCode easy_code() {
   code.half_add_us = 1e-3;
   code.sector_add_us = 0.25, code.uneven_adds = 1;
   code.finish_us = 2, code.short_finish_us = 1, code.short_finish_bytes = 400;
-  code.transposed_share = 0.25, code.strided_row_share = 0.125;
+  code.transposed_share = 0.25, code.strided_gradient_share = 0.125;
+  code.strided_row_lane_cycles = 50;
   code.random_lane_cycles = 100;
   code.random_row_lane_cycles = 40, code.random_column_lane_cycles = 0.5;
   code.random_softmax_lane_cycles = 150;
@@ -186,16 +187,47 @@ TEST(GeneratedCode, PlacesBeyondARowDrawRandomNumbersToo) {
   EXPECT_NEAR(generated_us(gpu(), code, rows), 3 + lane_us(gpu(), 150e9 * 2048 / 1600), 1e-6);
 }
 
-// Rows of 100 fill 128 places, so 8 of them share a block of 1024; 132000 rows are 16500 blocks,
-// 125 an SM.
-TEST(GeneratedCode, ManyShortRowsCostBlocks) {
+// Rows of 100 fill 128 places, so 32 of them share a block of 4096, of which 132000 are 4125, 31.25
+// an SM; rows of 16 are 128 a block. Of rows of 300 in 512 places two share a block of 1024; rows
+// in loops are two a block whatever their length, and further operands take a quarter longer each.
+TEST(GeneratedCode, BlocksOfRowsKeepTheirPlacesInTheSms) {
   GeneratedCode code = easy_code();
-  code.row_block_us = 0.08;
-  code.softmax_block_ratio = 3;
+  code.row_block_us = 0.08, code.looped_operand_ratio = 0.25;
+  const double sms = gpu().sm_count;
   GeneratedWork rows{.kind = GeneratedKind::row, .bytes = 1, .row_elements = 100, .rows = 132000};
-  EXPECT_NEAR(generated_us(gpu(), code, rows), 3 + 125 * 0.08, 1e-9);
-  rows.softmax = true;
-  EXPECT_NEAR(generated_us(gpu(), code, rows), 3 + 125 * 0.08 * 3, 1e-9);
+  EXPECT_NEAR(generated_us(gpu(), code, rows), 3 + 4125 / sms * 0.08, 1e-9);
+  rows.row_elements = 16;
+  EXPECT_NEAR(generated_us(gpu(), code, rows), 3 + 132000 / 128.0 / sms * 0.08, 1e-9);
+  rows.row_elements = 300;
+  EXPECT_NEAR(generated_us(gpu(), code, rows), 3 + 66000 / sms * 0.08, 1e-9);
+  rows.kind = GeneratedKind::reduction, rows.looped = true, rows.row_operands = 3;
+  EXPECT_NEAR(generated_us(gpu(), code, rows), 2 + 1.5 * 66000 / sms * 0.08, 1e-9);
+}
+
+// 64 places of a row of 49, an element a lane, are two warps, which pass each other its sums: 10
+// cycles, and 10 for each. Lanes that load eight elements of rows of 64 are a quarter of a warp.
+TEST(GeneratedCode, WarpsThatShareARowPassItsSumsToEachOther) {
+  GeneratedCode code = easy_code();
+  code.shared_row_lane_cycles = 10;
+  GeneratedWork rows{
+      .kind = GeneratedKind::row, .bytes = 1, .row_elements = 49, .rows = 1e9, .row_sums = 2};
+  EXPECT_NEAR(generated_us(gpu(), code, rows), 3 + lane_us(gpu(), 30e9), 1e-6);
+  rows.row_elements = 64, rows.row_vector = 8;
+  EXPECT_NEAR(generated_us(gpu(), code, rows), 3, 1e-3);
+  rows.row_elements = 197, rows.row_vector = 1;  // a warp of its own
+  EXPECT_NEAR(generated_us(gpu(), code, rows), 3, 1e-3);
+}
+
+// 50 cycles for each element of what is read and written, of whatever type; gradients by bytes, at
+// an eighth of DRAM's rate.
+TEST(GeneratedCode, RowsThatLieAcrossTakeTheirElements) {
+  GeneratedWork rows{.kind = GeneratedKind::row,
+                     .bytes = dram_bytes_per_us(),
+                     .transposed = true,
+                     .operand_elements = 1e9};
+  EXPECT_NEAR(generated_us(gpu(), easy_code(), rows), 3 + lane_us(gpu(), 50e9), 1e-6);
+  rows.gradient = true;
+  EXPECT_NEAR(generated_us(gpu(), easy_code(), rows), 3 + 8, 1e-9);
 }
 
 // Sums over images and pixels of [24, 256, 14, 14] on an H100: 4704 values of each of 256 channels.
