@@ -127,6 +127,17 @@ class OwnLoss {
   bool padded_ = false, overwritten_ = false;
 };
 
+/// Whether the labels that count for nothing are -1 where the loss is computed: so it is in nanoGPT
+/// and in what is built like it, whose models are handed the labels and state their loss.
+bool ignores_minus_one(const Trace& trace, const OpNesting& nesting, std::uint32_t row) {
+  constexpr std::size_t ignored = 4;  // argument of cross_entropy_loss and nll_loss
+  for (std::uint32_t r = row; r != no_row; r = nesting.parent[r]) {
+    if (op_row(text_of(trace, trace.ops.name[r])).kind != OpKind::loss) continue;
+    if (operands_of(trace, r).argument(ignored) == Argument(std::int64_t{-1})) return true;
+  }
+  return false;
+}
+
 /// Whether a copy only changes the layout.
 bool keeps_type(const Step& step, const FlowOp& op) {
   const OpTensors& in = operands_of(step.trace, op.op).tensors;
@@ -201,11 +212,15 @@ bool runs_view_backward(const Step& step, const Dataflow& flow, const FlowOp& op
 /// The model ends where the loss begins, or with the conversions and copies before it (language
 /// models: the logits but those of the last token); what follows backward belongs to the optimizer.
 /// A loss with layers behind it is a part of the model (one of a code, of experts), and so is one
-/// whose labels the model moves.
+/// whose labels the model moves, or is handed as nanoGPT is.
 void mark_pass(const Step& step, PassRange pass, Dataflow& flow) {
   const std::uint32_t rows = pass.end;
   std::uint32_t loss = rows, first_backward = rows, last_backward = 0;
   OwnLoss own_loss;
+  const bool handed = std::any_of(
+      flow.ops.begin() + pass.begin, flow.ops.begin() + pass.end, [&](const FlowOp& op) {
+        return op.phase == FlowPhase::forward && ignores_minus_one(step.trace, flow.nesting, op.op);
+      });
   for (std::uint32_t i = pass.begin; i < rows; ++i) {
     const FlowOp& op = flow.ops[i];
     if (op.phase == FlowPhase::backward) {
@@ -214,7 +229,7 @@ void mark_pass(const Step& step, PassRange pass, Dataflow& flow) {
     } else if (first_backward == rows && runs_layer(step, flow, op)) {
       loss = rows;
       own_loss.see_layer();
-    } else if (loss == rows && op.phase == FlowPhase::forward && !own_loss.is_there() &&
+    } else if (loss == rows && op.phase == FlowPhase::forward && !handed && !own_loss.is_there() &&
                names_loss(step.trace, flow.nesting, op.op)) {
       loss = i;
     } else if (op.phase == FlowPhase::forward) {

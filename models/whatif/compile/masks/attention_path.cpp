@@ -136,6 +136,7 @@ AttentionStyle attention_style(const Step& step, const Dataflow& flow) {
     if (const auto looked_at = padding_of(trace, op)) style.padding.push_back(*looked_at);
     style.lowered |= is_lowering(trace, flow, op);
     if (op.phase != FlowPhase::forward) continue;
+    style.numbers |= op.row != nullptr && op.row->is(numbers_places);
     const bool looks_up = looks_tokens_up(trace, flow, op, items);
     style.tokens |= looks_up;
     const bool tokens = looks_up || reads_any(flow, op, of_tokens);
@@ -158,6 +159,7 @@ AttentionPath attention_path(const Trace& trace, const Dataflow& flow, const Att
   if (!asked.scaled) return AttentionPath::keep;
   if (style.plain_pictures) return asked.causal ? AttentionPath::keep : AttentionPath::math;
   if (!attends_to_text(flow, style, *asked.forward)) return AttentionPath::keep;
+  if (asked.causal && !style.numbers) return AttentionPath::keep;
   const bool in_memory = asked.causal || is_padded(trace, style, *asked.forward);
   return in_memory ? AttentionPath::masked : AttentionPath::math;
 }

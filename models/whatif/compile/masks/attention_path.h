@@ -28,7 +28,8 @@ AttentionPath parse_attention(std::string_view name);
 struct AttentionStyle {
   /// Items and keys of the padding that the program looks at, whether it masks anything.
   std::vector<std::pair<std::int64_t, std::int64_t>> padding;
-  bool tokens = false;  // a batch of indices looks up rows of tables: it reads text
+  bool tokens = false;   // a batch of indices looks up rows of tables: it reads text
+  bool numbers = false;  // ... and numbers their places anew in each step
   /// Per tensor of the dataflow: no token goes into it, but what convolutions made of sound or
   /// images.
   std::vector<bool> of_signals;
@@ -42,13 +43,15 @@ AttentionStyle attention_style(const Step& step, const Dataflow& flow);
 
 /// The way of one forward or backward operation. Eager PyTorch needs no mask where nothing is
 /// masked, and Transformers leaves it out; under a compiler that library always makes it
-/// (its attention call gives a scale, torch.nn's gives none). A mask for causal attention lies in
-/// memory and fused kernels read it; one that masks nothing is a single column that is expanded,
-/// whose stride of zero no fused kernel takes: the products and softmax remain
-/// (aten/native/transformers/cuda/sdp_utils.cpp: last dimension of the mask contiguous). Where the
-/// eager program looks at the padding that it was given (`padding_mask.all()`), the mask is that
-/// padding, which lies in memory, and fused kernels read it. Positions
-/// of sound are never masked, those of images where they are plain (attends_to_plain_pictures).
+/// (its attention call gives a scale, torch.nn's gives none; its decoders number the places of
+/// tokens in each step, where those that keep tables of cosines do not, and ask for causal order
+/// alone). A mask for causal attention lies in memory and fused kernels read it; one that masks
+/// nothing is a single column that is expanded, whose stride of zero no fused kernel takes: the
+/// products and softmax remain (aten/native/transformers/cuda/sdp_utils.cpp: last dimension of the
+/// mask contiguous). Where the eager program looks at the padding that it was given
+/// (`padding_mask.all()`), the mask is that padding, which lies in memory, and fused kernels read
+/// it. Positions of sound are never masked, those of images where they are plain
+/// (attends_to_plain_pictures).
 AttentionPath attention_path(const Trace& trace, const Dataflow& flow, const AttentionStyle& style,
                              const FlowOp& op);
 

@@ -244,9 +244,20 @@ TEST(CompiledAttention, ProductsKeepScoresAndWhatDropoutLeft) {
   EXPECT_EQ(kept(R"("c10::Half")", "0.1"), 5);
 }
 
+constexpr std::string_view causal_call = R"(["","","","","0.","True","0.125","False"])";
+
+/// A decoder that numbers the places of its tokens in each step, as those of Transformers do.
+Step numbering_decoder(const char* numbers) {
+  FlowMaker m;
+  look_up_tokens(m);
+  m.op(numbers, "[[2,128],[]]", R"(["long int","Scalar"])", "", "elementwise_kernel_with_index");
+  attend(m, causal_call);
+  return m.step();
+}
+
 TEST(CompiledAttention, CausalAttentionReadsAMask) {
   CompileBench s;
-  const Step out = s.compile(text_encoder(R"(["","","","","0.","True","0.125","False"])"));
+  const Step out = s.compile(numbering_decoder("aten::arange"));
   EXPECT_EQ(s.report.attention, AttentionPath::masked);
   // The kernel of 8 us: 128 keys are one tile, of which causal order leaves nothing out.
   AttentionShape shape{.heads = 8, .items = 2, .queries = 128, .keys = 128, .width = 64};
@@ -260,6 +271,18 @@ TEST(CompiledAttention, CausalAttentionReadsAMask) {
     found = found || std::abs(to_us(work.duration) - us) < 1e-3;
   }
   EXPECT_TRUE(found);
+}
+
+// Decoders that keep tables of cosines ask for causal order alone, compiled too, though they give a
+// scale (LitGPT). Who counts the places that are no padding numbers them as well (OPT).
+TEST(CompiledAttention, WhoNumbersNoPlacesAsksForCausalOrder) {
+  const auto path = [](const Step& step) {
+    CompileBench s;
+    s.compile(step);
+    return s.report.attention;
+  };
+  EXPECT_EQ(path(text_encoder(causal_call)), AttentionPath::keep);
+  EXPECT_EQ(path(numbering_decoder("aten::cumsum")), AttentionPath::masked);
 }
 
 // Who looks at the padding that it was given hands it on once it cannot look: one number for each

@@ -24,7 +24,7 @@ void pad_words(FlowMaker& m) {
 }
 
 /// What is done to numbers of words.
-enum class Words : std::uint8_t { nothing, padded_before, padded_behind, overwritten };
+enum class Words : std::uint8_t { nothing, padded_before, padded_behind, overwritten, minus_one };
 
 /// Scores of 16384 words at 8192 places, whose loss and gradient are computed in FP32.
 Step language_step(Words words) {
@@ -46,7 +46,8 @@ Step language_step(Words words) {
        R"(["","1","False"])", "cunn_SoftMaxForward");
   m.sequence = 4;
   m.op("aten::cross_entropy_loss>aten::nll_loss_forward", "[[8192,16384],[8192],[],[],[]]",
-       R"(["float","long int","","Scalar","Scalar"])", "",
+       R"(["float","long int","","Scalar","Scalar"])",
+       words == Words::minus_one ? R"(["","","","1","-1"])" : R"(["","","","1","-100"])",
        "nll_loss_forward_reduce_cuda_kernel_2d");
   m.thread = 1;
   const std::string nll =
@@ -96,13 +97,14 @@ TEST(CompiledLoss, OneBehindTheModelStaysWithTheFramework) {
   }
 }
 
-// Labels that are padded, or in which those that count for nothing get a word, are the model's own.
+// Labels that are padded, or in which those that count for nothing get a word or are -1 (nanoGPT),
+// are the model's own.
 // Forward the rows of 16-bit scores are gone through once, for their largest and their sum: 43.5
 // cycles of one of 132 x 128 lanes at 1.98 GHz for each of 134 million are 175 us, the loss a few
 // more. Backward they are read once more (268 MB) and their gradients written (268 MB); neither the
 // logarithms nor what the loss makes of the labels, 537 MB each, is kept.
 TEST(CompiledLoss, OneWhoseLabelsTheModelMovesIsOfTheModel) {
-  for (const Words words : {Words::padded_behind, Words::overwritten}) {
+  for (const Words words : {Words::padded_behind, Words::overwritten, Words::minus_one}) {
     CompileBench s;
     const Step out = s.compile(language_step(words));
     EXPECT_EQ(kernels_named(out, "cunn_SoftMax"), 0U);
