@@ -353,12 +353,13 @@ constexpr OpRow rows[] = {
      "ceil round addcdiv addcmul lerp clamp_max hardsigmoid leaky_relu elu "
      "relu6 glu where masked_fill bitwise_and bitwise_or bitwise_xor "
      "bitwise_not "
-     "__and__ __or__ __xor__ __iand__ __ior__ __ixor__ floor_divide tril triu roll stack _cat "
+     "__and__ __or__ __xor__ __iand__ __ior__ __ixor__ floor_divide tril triu stack _cat "
      "diff flip nan_to_num lift selu celu rrelu_with_noise softshrink hardshrink logit trunc frac "
      "exp2 atan asinh acosh atanh hypot polar fmax fmin xlogy bitwise_left_shift "
      "bitwise_right_shift __lshift__ __rshift__ true_divide masked_scatter _masked_scale "
      "repeat repeat_interleave",
      K::pointwise, L::around, promote, O::widest, arguments("tensor ...")},
+    {"roll", K::pointwise, L::around, promote, O::widest, arguments("tensor ..."), rolls},
     {"bernoulli random uniform normal exponential rand randint randn rand_like randn_like "
      "randint_like randperm log_normal cauchy geometric",
      K::pointwise, L::around, promote, O::widest, arguments("tensor ..."), draws_numbers},

@@ -169,6 +169,7 @@ enum OpFlag : std::uint64_t {
   draws_numbers = 2199023255552,  // random ones
   picks_classes = 4398046511104,  // of each row the one that a label names: it reads labels alone
   numbers_places = 8796093022208,  // one after the other, or those that count
+  rolls = 17592186044416,          // what leaves on one side enters on the other
 };
 
 struct OpRow {

@@ -46,6 +46,33 @@ void set_rows(const GroupView& view, const GeneratedKernel& k, GeneratedWork& wo
   work.row_operands = std::max(1.0, work.row_operands);
 }
 
+/// Whether what the operation adds up is a copy of what was rolled.
+bool sums_rolled(const GroupView& view, std::uint32_t op) {
+  std::uint32_t maker = view.tensor(view.input(op, 0)).producer;
+  while (maker != no_row && view.flow_op(maker).kind == OpKind::cast &&
+         view.flow_op(maker).input_count > 0) {
+    maker = view.tensor(view.inputs(maker).back()).producer;
+  }
+  return maker != no_row && view.flow_op(maker).row->is(rolls);
+}
+
+/// The places are those before the roll, which an index gives: the sum is left to as few blocks as
+/// there are columns, eight in each.
+GeneratedKernel rolled_sum(const GroupView& view, std::uint32_t op) {
+  const GeneratedCode& code = view.context().law.generated;
+  const auto outs = view.outputs(op);
+  const double columns = outs.empty() ? 1 : double(view.tensor(outs[0]).elements);
+  GeneratedKernel k;
+  k.kind = GeneratedKind::reduction;
+  k.reads = {view.input(op, 0)};
+  k.bytes = view.bytes(k.reads);
+  const double rows = view.largest(k) / std::max(1.0, columns);
+  k.us = std::max(code.reduction.floor_us + rows * code.rolled_row_us,
+                  streamed_us(view.context().gpu, code.column_sum, k.bytes));
+  k.geometry = flat_geometry(columns / 8, 512);
+  return k;
+}
+
 /// Writes down kernels of a group one after the other.
 class KernelWriter {
  public:
@@ -463,6 +490,10 @@ class GroupKernels : private ChannelNorms {
   void sum_columns() {
     for (const std::uint32_t i : group_.ops) {
       if (c_.plan.roles[i] != FuseRole::column_sum || view_.input(i, 0) == no_row) continue;
+      if (sums_rolled(view_, i)) {
+        out_.push_back(rolled_sum(view_, i));
+        continue;
+      }
       const auto outs = view_.outputs(i);
       const double columns = outs.empty() ? 1 : double(view_.tensor(outs[0]).elements);
       reduce({view_.input(i, 0)}, {.columns = std::max(1.0, columns), .plain = true});

@@ -56,6 +56,9 @@ void add_movement(Fields& fields) {
       "time that a further operand adds where a block goes through rows in loops",
       &G::looped_operand_ratio);
   add("sum_step_us", "us", "from load to load of a thread that adds up", &G::sum_step_us);
+  add("rolled_row_us", "us",
+      "of a sum over rows of a rolled image, for a row: such sums are not split",
+      &G::rolled_row_us);
   add("half_add_us", "us",
       "of the GPU for an FP16 value that is added to a place in memory to which others add",
       &G::half_add_us);

@@ -35,6 +35,7 @@ struct GeneratedCode {
   double looped_norm_lane_cycles = 0, looped_sum_lane_cycles = 0;
   double looped_operand_ratio = 0;
   double sum_step_us = 0;
+  double rolled_row_us = 0;
   double half_add_us = 0;
   double sector_add_us = 0;
   double uneven_adds = 0;

@@ -124,6 +124,26 @@ TEST(CompiledGradients, ColumnsAreSummedAtTheRateOfMemory) {
   EXPECT_NEAR(to_us(out.plan.works[1].duration), code.short_finish_us, 1e-3);
 }
 
+// The gradient of a bias behind shifted windows: what is added up of 8192 rows of 64 columns is a
+// copy of a rolled image, whose sums are not split.
+TEST(CompiledGradients, SumsOverRolledImagesAreNotSplit) {
+  FlowMaker m;
+  m.op("aten::roll", "[[2,64,64,64],[],[]]", R"(["float","ScalarList","ScalarList"])");
+  m.op("aten::copy_", "[[2,64,64,64],[2,64,64,64],[]]", R"(["float","float","Scalar"])");
+  m.op("aten::sum", "[[8192,64],[],[],[]]", R"(["float","ScalarList","Scalar",""])",
+       R"(["","[0]","True",""])");
+  CompileBench compiled;
+  compiled.compile(m.step());
+  const GeneratedCode& code = compiled.law.generated;
+  std::size_t sums = 0;
+  for (const FusedKernel& k : compiled.report.kernels) {
+    if (!k.name.starts_with("triton_red")) continue;
+    EXPECT_NEAR(k.us, code.reduction.floor_us + 8192 * code.rolled_row_us, 1e-3);
+    ++sums;
+  }
+  EXPECT_EQ(sums, 1U);
+}
+
 void add_rows(FlowMaker& m, std::string_view dims, std::string_view arguments) {
   m.thread = 1;
   m.sequence = 1;
