@@ -8,6 +8,7 @@ import networks_asked as asked
 import networks_formed as formed
 import networks_images as images
 import networks_joined as joined
+import networks_known as known
 import networks_labelled as labelled
 import networks_language as language
 import networks_libraries as libraries
@@ -36,6 +37,7 @@ BUILDERS = {
     **usual.USUAL,
     **varied.VARIED,
     **labelled.LABELLED,
+    **known.KNOWN,
     **plain.PLAIN,
     "resnet50": images.vision("resnet50", SGD),
     "mobilenet_v2": images.vision("mobilenet_v2", SGD),

@@ -127,17 +127,6 @@ class OwnLoss {
   bool padded_ = false, overwritten_ = false;
 };
 
-/// Whether the labels that count for nothing are -1 where the loss is computed: so it is in nanoGPT
-/// and in what is built like it, whose models are handed the labels and state their loss.
-bool ignores_minus_one(const Trace& trace, const OpNesting& nesting, std::uint32_t row) {
-  constexpr std::size_t ignored = 4;  // argument of cross_entropy_loss and nll_loss
-  for (std::uint32_t r = row; r != no_row; r = nesting.parent[r]) {
-    if (op_row(text_of(trace, trace.ops.name[r])).kind != OpKind::loss) continue;
-    if (operands_of(trace, r).argument(ignored) == Argument(std::int64_t{-1})) return true;
-  }
-  return false;
-}
-
 /// Whether a copy only changes the layout.
 bool keeps_type(const Step& step, const FlowOp& op) {
   const OpTensors& in = operands_of(step.trace, op.op).tensors;
@@ -331,6 +320,15 @@ bool uses_tf32(const Step& step, const Dataflow& flow, const FlowOp& op) {
   return std::any_of(works.begin(), works.end(), [&](std::uint32_t w) {
     return step.kernels.of(step.plan.works[w].source).math == DataType::tf32;
   });
+}
+
+bool ignores_minus_one(const Trace& trace, const OpNesting& nesting, std::uint32_t row) {
+  constexpr std::size_t ignored = 4;  // argument of cross_entropy_loss and nll_loss
+  for (std::uint32_t r = row; r != no_row; r = nesting.parent[r]) {
+    if (op_row(text_of(trace, trace.ops.name[r])).kind != OpKind::loss) continue;
+    if (operands_of(trace, r).argument(ignored) == Argument(std::int64_t{-1})) return true;
+  }
+  return false;
 }
 
 Dataflow dataflow(const Step& step) {

@@ -139,6 +139,10 @@ bool of_pictures(const Trace& trace, const Dataflow& flow, const FlowOp& op, std
 /// null: the framework has copied such a batch into one matrix.
 const OpTensors* product_of_batch(const Trace& trace, const Dataflow& flow, const FlowOp& op);
 
+/// Whether the labels that count for nothing are -1 where the loss is computed: so it is in nanoGPT
+/// and in what is built like it, whose models are handed the labels and state their loss.
+bool ignores_minus_one(const Trace& trace, const OpNesting& nesting, std::uint32_t row);
+
 /// Operations without shapes have neither inputs nor outputs.
 Dataflow dataflow(const Step& step);
 

@@ -66,7 +66,22 @@ TypeChange unchanged(const Dataflow& flow) {
   return change;
 }
 
+namespace {
+
+/// Whether the logarithms are those of a cross entropy that is handed scores as a product made
+/// them: it asks for their type (aten/native/LossNLL.cpp), so that autocast leaves them. Other
+/// programs convert scores first, which an FP32 step does not show.
+bool of_plain_scores(const Trace& trace, const Dataflow& flow, const FlowOp& op) {
+  if (op.kind != K::softmax || op.row->autocast != CastPolicy::full) return false;
+  if (ignores_minus_one(trace, flow.nesting, op.op)) return true;
+  const std::uint32_t next = flow.place_of(op) + 1;  // of a network, which holds no call around it
+  return next < flow.ops.size() && ignores_minus_one(trace, flow.nesting, flow.ops[next].op);
+}
+
+}  // namespace
+
 CastPolicy policy_of(const Trace& trace, const Dataflow& flow, const FlowOp& op) {
+  if (of_plain_scores(trace, flow, op)) return CastPolicy::promote;
   const bool spared = !op.in_graph && fills_given_result(trace, op);
   for (std::uint32_t r = op.op; r != no_row; r = flow.nesting.parent[r]) {
     const std::string_view name = text_of(trace, trace.ops.name[r]);

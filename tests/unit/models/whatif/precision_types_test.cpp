@@ -36,6 +36,29 @@ TEST(PrecisionTypes, AutocastCastsWhatProductsRead) {
   EXPECT_EQ(c.casts.size(), 7U);
 }
 
+// A cross entropy asks for the logarithms of its scores in their own type, so that autocast leaves
+// them, and converts them for what it picks. Programs other than nanoGPT's convert scores before.
+TEST(PrecisionTypes, LogarithmsOfPlainScoresStayInSixteenBits) {
+  const auto types = [](const char* ignored) {
+    test::FlowMaker m;
+    m.sequence = 1;
+    m.op("aten::linear>aten::addmm", "[[64],[64,256],[256,64]]", three_floats);
+    m.sequence = 2;
+    m.op("aten::_log_softmax", "[[64,64],[],[]]", R"(["float","Scalar","Scalar"])");
+    m.sequence = 3;
+    m.op("aten::nll_loss_forward", "[[64,64],[64],[],[],[]]",
+         R"(["float","long int","","Scalar","Scalar"])", ignored);
+    const Step step = m.step();
+    return autocast(step.trace, dataflow(step), DataType::bf16, 1).ops;
+  };
+  const auto plain = types(R"(["","","","1","-1"])"), usual = types(R"(["","","","1","-100"])");
+  ASSERT_EQ(plain.size(), 3U);
+  EXPECT_EQ(plain[1], DataType::bf16);
+  EXPECT_EQ(plain[2], DataType::fp32);
+  EXPECT_EQ(usual[1], DataType::fp32);
+  EXPECT_EQ(usual[2], DataType::fp32);
+}
+
 // An image of 16 bits is sampled at places in FP32: autocast converts it before, where most
 // operations read both types.
 TEST(PrecisionTypes, AutocastConvertsASampledImageToTheTypeOfItsPlaces) {
