@@ -164,10 +164,10 @@ enum OpFlag : std::uint64_t {
   splits_dimension = 137438953472,  // in two: what that layer's pieces begin with
   // The same of a layer around it (torch.nn.TransformerEncoderLayer), which adds in place.
   whole_block = 274877906944,
-  activates = 549755813888,       // a product that applies a function to its result
-  uses_twice = 1099511627776,     // its operand, as an activation does (x * sigmoid(x))
-  draws_numbers = 2199023255552,  // random ones
-  picks_classes = 4398046511104,  // of each row the one that a label names: it reads labels alone
+  activates = 549755813888,        // a product that applies a function to its result
+  uses_twice = 1099511627776,      // its operand, as an activation does (x * sigmoid(x))
+  draws_numbers = 2199023255552,   // random ones
+  picks_classes = 4398046511104,   // of each row the one that a label names: it reads labels alone
   numbers_places = 8796093022208,  // one after the other, or those that count
   rolls = 17592186044416,          // what leaves on one side enters on the other
 };

@@ -68,7 +68,8 @@ TEST(Slices, RowsAreScaledByTheirOwnSums) {
   FlowMaker m = product_of_three();
   m.strides = "[[288,1],[],[],[],[]]";
   m.op("aten::linalg_vector_norm", "[[256,96],[],[],[],[]]",
-       R"(["c10::Half","Scalar","ScalarList","Scalar","Scalar"])", R"(["","2.","[-1]","True","6"])");
+       R"(["c10::Half","Scalar","ScalarList","Scalar","Scalar"])",
+       R"(["","2.","[-1]","True","6"])");
   m.strides = "[[288,1],[1,0]]";
   m.op("aten::div", "[[256,96],[256,96]]", R"(["c10::Half","float"])");
   const Step step = m.step();
