@@ -201,9 +201,9 @@ TEST(AdviseMeasured, RanksTheFastestFirst) {
         unfitted.push_back({base, all});
     }
   }
-  for (const auto& [base, all] : test::some_of(unfitted, 48)) score_base(base, all, holdout);
+  for (const auto& [base, all] : test::some_of(unfitted, 144)) score_base(base, all, holdout);
   expect_good(fit, "fit", 20);
-  expect_good(holdout, "holdout", 30);
+  expect_good(holdout, "holdout", 90);
 }
 
 }  // namespace

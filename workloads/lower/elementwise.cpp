@@ -203,6 +203,27 @@ void lower_sequence(const Context& c, Kernels& out) {
   for (std::size_t k = 0; k < c.rule.kernels.size(); ++k) add_sized(c, c.kernel_in_order(k), out);
 }
 
+// Along another dimension than the last a thread walks over each line of elements, one after the
+// other (aten/src/ATen/native/cuda/ScanUtils.cuh).
+void lower_running(const Context& c, Kernels& out) {
+  const TensorShape* in = c.tensor(0);
+  const auto stated = integers_of(c.operands.argument(1));
+  if (in == nullptr || in->elements() == 0) return;
+  std::int64_t dim = stated.empty() ? -1 : stated[0];
+  if (dim < 0) dim += in->rank;
+  const bool last = dim < 0 || dim + 1 >= in->rank || in->dims[in->rank - 1U] == 1;
+  if (last) return add_sized(c, c.kernel(0), out);
+  const KernelTemplate& row = c.kernel(1);
+  const double length = static_cast<double>(in->dims[static_cast<std::size_t>(dim)]);
+  const double lines = static_cast<double>(in->elements()) / length;
+  const auto blocks = static_cast<std::int64_t>(std::ceil(lines / row.threads));
+  LoweredKernel kernel = make(c, row, in->type, {blocks}, all_bytes(c));
+  const double at_once = static_cast<double>(c.gpu().sm_count) * c.gpu().max_threads_per_sm;
+  const double walked_us = row.step_us * length * std::ceil(lines / at_once);
+  kernel.duration_us = std::max(kernel.duration_us, c.gpu().graph_kernel_period_us + walked_us);
+  out.push_back(std::move(kernel));
+}
+
 // The library passes over the tensor once for each dimension; PyTorch scales the result behind it.
 void lower_fourier(const Context& c, Kernels& out) {
   const TensorShape* in = c.tensor(0);

@@ -204,6 +204,7 @@ RecipeFunction function_of(Recipe recipe) {
     case Recipe::interpolation: return lower_interpolation;
     case Recipe::windows: return lower_windows;
     case Recipe::weight_norm: return lower_weight_norm;
+    case Recipe::running: return lower_running;
     case Recipe::nhwc_convolution: return lower_nhwc_convolution;
     case Recipe::nhwc_batch_norm: return lower_nhwc_batch_norm;
     case Recipe::column_sums: return lower_column_sums;

@@ -78,6 +78,7 @@ void lower_elementwise(const Context& c, Kernels& out);
 void lower_copy(const Context& c, Kernels& out);
 void lower_fill(const Context& c, Kernels& out);
 void lower_reduction(const Context& c, Kernels& out);
+void lower_running(const Context& c, Kernels& out);
 void lower_softmax(const Context& c, Kernels& out);
 void lower_row_norm(const Context& c, Kernels& out);
 void lower_batch_norm(const Context& c, Kernels& out);

@@ -28,6 +28,7 @@ constexpr std::string_view recipes[] = {"nothing",
                                         "interpolation",
                                         "windows",
                                         "weight_norm",
+                                        "running",
                                         "nhwc_convolution",
                                         "nhwc_batch_norm",
                                         "column_sums"};

@@ -36,6 +36,7 @@ enum class Recipe : std::uint8_t {
   interpolation,  // [0] images with channels first, [1] with channels last
   windows,        // [0], once for each image
   weight_norm,    // [0] of the first dimension, [1] of the last
+  running,        // [0] along the last dimension, [1] along another one
   // TensorFlow's; see tensorflow.cpp.
   nhwc_convolution,
   nhwc_batch_norm,
