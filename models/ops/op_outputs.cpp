@@ -254,7 +254,7 @@ OutputShape reduction_output(const Call& c) {
   Integers dims = dims_of(*x);
   std::vector<bool> reduced(dims.size(), list.empty());
   for (const std::int64_t d : list) {
-    const std::int64_t at = d < 0 ? d + x->rank : d;
+    const std::int64_t at = from_front(d, x->rank);
     if (at >= 0 && at < x->rank) reduced[static_cast<std::size_t>(at)] = true;
   }
   Integers left;
@@ -285,8 +285,7 @@ OutputShape rows_output(const Call& c) {
   if (table == nullptr || index == nullptr) return unshaped(table);
   if (table->rank < 2) return of_dims(dims_of(*index), table->type);
   const bool has_dim = c.row.arguments.at(ArgumentName::index) == 2;
-  std::int64_t dim = has_dim ? entry(c.integers(1), 0, 0) : 0;
-  if (dim < 0) dim += table->rank;
+  const std::int64_t dim = from_front(has_dim ? entry(c.integers(1), 0, 0) : 0, table->rank);
   Integers dims = dims_of(*table);
   if (dim < 0 || dim >= table->rank) return unshaped(table);
   const auto at = dims.erase(dims.begin() + dim);
@@ -322,8 +321,7 @@ OutputShape largest(const OpTensors& in) {
 OutputShape joined(const Call& c) {
   const TensorShape* first = c.at(0);
   if (first == nullptr) return {};
-  std::int64_t dim = entry(c.integers(1), 0, 0);
-  if (dim < 0) dim += first->rank;
+  const std::int64_t dim = from_front(entry(c.integers(1), 0, 0), first->rank);
   if (dim < 0 || dim >= first->rank) return unshaped(first);
   Integers dims = dims_of(*first);
   dims[static_cast<std::size_t>(dim)] = 0;
@@ -448,7 +446,7 @@ OutputShape spectrum(const Call& c) {
   const TensorShape* x = c.at(0);
   const auto along = c.integers(dimensions);
   if (x == nullptr || along.empty() || !c.recorded(sides)) return unshaped(x);
-  const std::int64_t last = along.back() < 0 ? along.back() + x->rank : along.back();
+  const std::int64_t last = from_front(along.back(), x->rank);
   if (last < 0 || last >= x->rank) return unshaped(x);
   Integers dims = dims_of(*x);
   std::int64_t& size = dims[static_cast<std::size_t>(last)];

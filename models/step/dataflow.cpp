@@ -208,7 +208,8 @@ void mark_pass(const Step& step, PassRange pass, Dataflow& flow) {
   OwnLoss own_loss;
   const bool handed = std::any_of(
       flow.ops.begin() + pass.begin, flow.ops.begin() + pass.end, [&](const FlowOp& op) {
-        return op.phase == FlowPhase::forward && ignores_minus_one(step.trace, flow.nesting, op.op);
+        return op.kind == OpKind::loss && op.phase == FlowPhase::forward &&
+               ignores_minus_one(step.trace, flow.nesting, op.op);
       });
   for (std::uint32_t i = pass.begin; i < rows; ++i) {
     const FlowOp& op = flow.ops[i];

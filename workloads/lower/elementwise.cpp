@@ -209,8 +209,7 @@ void lower_running(const Context& c, Kernels& out) {
   const TensorShape* in = c.tensor(0);
   const auto stated = integers_of(c.operands.argument(1));
   if (in == nullptr || in->elements() == 0) return;
-  std::int64_t dim = stated.empty() ? -1 : stated[0];
-  if (dim < 0) dim += in->rank;
+  const std::int64_t dim = from_front(stated.empty() ? -1 : stated[0], in->rank);
   const bool last = dim < 0 || dim + 1 >= in->rank || in->dims[in->rank - 1U] == 1;
   if (last) return add_sized(c, c.kernel(0), out);
   const KernelTemplate& row = c.kernel(1);
@@ -272,8 +271,7 @@ double partial_sectors_us(const Context& c, std::int64_t tensors) {
   constexpr double access = 64, vector_piece = 16;
   const TensorShape& out = c.outputs[0];
   const auto* stated = std::get_if<std::int64_t>(&c.operands.argument(dim_argument));
-  std::int64_t dim = stated == nullptr ? 0 : *stated;
-  if (dim < 0) dim += out.rank;
+  const std::int64_t dim = from_front(stated == nullptr ? 0 : *stated, out.rank);
   if (dim < 0 || dim >= out.rank || tensors < 2) return 0;
   double row = element_bytes(out.type);
   for (std::int64_t d = dim; d < out.rank; ++d) row *= double(out.dims[d]);

@@ -63,8 +63,7 @@ void lower_softmax(const Context& c, Kernels& out) {
   const TensorShape* in = c.tensor(0);
   if (in == nullptr || in->rank == 0) return;
   const auto stated = integers_of(c.operands.argument(backward ? 2 : 1));
-  std::int64_t dim = stated.empty() ? -1 : stated[0];
-  if (dim < 0) dim += in->rank;
+  const std::int64_t dim = from_front(stated.empty() ? -1 : stated[0], in->rank);
   if (dim < 0 || dim >= in->rank) return;  // not a dimension of it: an operand that is not expected
   const bool last = dim == in->rank - 1;
   const std::int64_t columns = std::max<std::int64_t>(in->dims[static_cast<std::size_t>(dim)], 1);

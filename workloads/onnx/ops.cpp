@@ -79,7 +79,7 @@ std::size_t Call::axis(std::int64_t axis, std::size_t rank) const {
   if (axis < -signed_rank || axis >= signed_rank) {
     fail("axis " + std::to_string(axis), "an axis of " + std::to_string(rank) + " dimensions");
   }
-  return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
+  return static_cast<std::size_t>(from_front(axis, signed_rank));
 }
 
 std::int64_t Call::fixed(const Expression& size, std::string_view what) const {

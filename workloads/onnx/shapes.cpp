@@ -116,8 +116,7 @@ void shape(Call& call) {
   const Dims& dims = call.dims(0);
   const auto rank = static_cast<std::int64_t>(dims.size());
   const auto position = [&](std::string_view name, std::int64_t otherwise) {
-    const std::int64_t at = call.number(name, otherwise);
-    return std::clamp<std::int64_t>(at < 0 ? at + rank : at, 0, rank);
+    return std::clamp<std::int64_t>(from_front(call.number(name, otherwise), rank), 0, rank);
   };
   const std::int64_t begin = position("start", 0), end = std::max(begin, position("end", rank));
   call.on_host(DataType::int64, {Expression(end - begin)},

@@ -23,7 +23,7 @@ double reduction_outputs(const TensorShape& t, const OpContext& context) {
   const auto dims = integers_of(context.arguments[1]);
   if (dims.empty()) return 1;
   for (const std::int64_t d : dims) {
-    const std::int64_t i = d < 0 ? d + t.rank : d;
+    const std::int64_t i = from_front(d, t.rank);
     if (i >= 0 && i < t.rank)
       outputs /=
           static_cast<double>(std::max<std::int64_t>(t.dims[static_cast<std::size_t>(i)], 1));

@@ -20,8 +20,8 @@ std::optional<SumSizes> sizes_of(const BatchKernel& k, const OpTensors& tensors)
   if (listed.empty()) return SumSizes{1, t->elements(), SumForm::rows, true};
   SumSizes s;
   std::set<std::int64_t> added;
-  for (std::int64_t d : listed) {
-    if (d < 0) d += t->rank;
+  for (const std::int64_t number : listed) {
+    const std::int64_t d = from_front(number, t->rank);
     if (d < 0 || d >= t->rank || !added.insert(d).second) continue;
     s.inputs *= t->dims[static_cast<std::size_t>(d)];
   }

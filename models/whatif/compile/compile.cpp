@@ -236,7 +236,7 @@ class Fuser {
     const std::uint32_t anchor = works.back();
     for (const GeneratedKernel& g : group_kernels(context_, group)) {
       NewKernel k;
-      k.operands = generated_operands(context_.flow, g);
+      k.operands = generated_operands(context_, group, g);
       k.kernel = names_.numbered(generated_kernel(context_, g.kind, group), k.operands);
       k.op = k.kernel.name;
       k.geometry = g.geometry;

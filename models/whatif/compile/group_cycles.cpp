@@ -103,6 +103,12 @@ double looped_places(double columns) {
   return columns > loop ? std::ceil(columns / loop) * loop : held_places(columns);
 }
 
+/// Of the vectors that hold the rows of an operation.
+double held_row_places(const GroupView& g, std::uint32_t op) {
+  const double columns = std::max(1.0, g.row_elements());
+  return g.op_elements(op) * held_places(columns) / columns;
+}
+
 /// Whether nobody but losses reads what a softmax makes: they take a number of each row from what
 /// it was computed of, so that rows are gone through once, for their largest and their sum.
 bool only_losses_read(const GroupView& g, std::uint32_t softmax) {
@@ -162,24 +168,23 @@ double softmax_cycles(const GroupView& g) {
 }
 
 double held_softmax_cycles(const GroupView& g) {
-  const double columns = std::max(1.0, g.row_elements());
+  if (g.loops_rows()) return 0;
   double places = 0;
   for (const std::uint32_t i : g.group().ops) {
     const FlowOp& op = g.flow_op(i);
-    if (op.kind != OpKind::softmax || op.phase != g.group().phase || g.loops_rows()) continue;
-    places += g.op_elements(i) * held_places(columns) / columns;
+    const bool softmax = op.kind == OpKind::softmax && op.phase == g.group().phase;
+    if (softmax) places += held_row_places(g, i);
   }
   return places * g.context().law.generated.softmax_place_lane_cycles;
 }
 
 double looped_cycles(const GroupView& g, double operands) {
   const GeneratedCode& code = g.context().law.generated;
-  const double columns = std::max(1.0, g.row_elements());
   double cycles = 0;
   for (const std::uint32_t i : g.group().ops) {
     const FlowOp& op = g.flow_op(i);
     if (g.role(i) != FuseRole::row || op.phase != g.group().phase) continue;
-    const double places = g.op_elements(i) * held_places(columns) / columns;
+    const double places = held_row_places(g, i);
     if (op.kind == OpKind::row_norm) cycles += places * code.looped_norm_lane_cycles;
     if (op.kind == OpKind::reduction) cycles += places * code.looped_sum_lane_cycles;
   }

@@ -367,10 +367,10 @@ std::size_t GroupView::gathers_before(std::uint32_t op) const {
 bool GroupView::reads_across(std::uint32_t op) const {
   const TensorShape* rows = operands_of(c_.step.trace, flow_op(op).op).tensors.at(0);
   if (rows == nullptr || rows->rank == 0) return false;
-  const bool of_norm = flow_op(op).kind != OpKind::softmax;
+  const bool of_softmax = flow_op(op).kind == OpKind::softmax;
   for (const std::uint32_t i : made_from(op)) {
     // What is added up layer by layer was gathered once, long before.
-    if (flow_op(i).kind == OpKind::gather && (holds(i) || !of_norm)) return true;
+    if (flow_op(i).kind == OpKind::gather && (holds(i) || of_softmax)) return true;
     if (!holds(i)) continue;
     const OpTensors& operands = operands_of(c_.step.trace, flow_op(i).op).tensors;
     for (const FlowUse& use : c_.flow.inputs_of(flow_op(i))) {
@@ -380,7 +380,8 @@ bool GroupView::reads_across(std::uint32_t op) const {
       if (holds(maker)) continue;
       // The pieces of such a layer have the length first.
       if (maker != no_row && lies_in_fast_path(c_.step.trace, c_.flow, flow_op(maker))) return true;
-      if (of_norm && x->strides[x->rank - std::size_t{1}] != 1) continue;  // strided rows
+      // Strided rows.
+      if (!of_softmax && x->strides[x->rank - std::size_t{1}] != 1) continue;
       if (!lies_as_rows(*x, *rows)) return true;
     }
   }

@@ -80,8 +80,8 @@ class GroupView {
   /// unknown and short.
   double row_elements() const;
   GeneratedKind row_kind() const;
-  /// Whether a block goes through its rows twice rather than hold them: they are too long, or what
-  /// a softmax or a norm reads does not lie as its rows do.
+  /// Whether a block goes through its rows in loops rather than hold them: they are too long, or
+  /// what a softmax, a norm or a sum reads does not lie as its rows do.
   bool loops_rows() const;
   /// The latter: rows that a block could hold.
   bool loops_for_order() const;
@@ -89,8 +89,9 @@ class GroupView {
   double row_sums() const;
   /// Elements of a row that a lane loads at once, 16 bytes of the widest operand.
   double row_vector() const;
-  /// Whether what a softmax or a norm of rows is computed from is gathered, or lies otherwise than
-  /// its rows do. Of a norm rows that lie apart are another matter (strided_rows).
+  /// Whether what a softmax, a norm or a sum of rows is computed from is gathered, or lies
+  /// otherwise than its rows do. But for a softmax, rows that lie apart are another matter
+  /// (strided_rows).
   bool reads_across(std::uint32_t op) const;
   /// Operations that gather, among those that an operation's operands are computed by.
   std::size_t gathers_before(std::uint32_t op) const;

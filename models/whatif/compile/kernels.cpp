@@ -58,15 +58,13 @@ bool sums_rolled(const GroupView& view, std::uint32_t op) {
 
 /// The places are those before the roll, which an index gives: the sum is left to as few blocks as
 /// there are columns, eight in each.
-GeneratedKernel rolled_sum(const GroupView& view, std::uint32_t op) {
+GeneratedKernel rolled_sum(const GroupView& view, std::uint32_t op, double columns) {
   const GeneratedCode& code = view.context().law.generated;
-  const auto outs = view.outputs(op);
-  const double columns = outs.empty() ? 1 : double(view.tensor(outs[0]).elements);
   GeneratedKernel k;
   k.kind = GeneratedKind::reduction;
   k.reads = {view.input(op, 0)};
   k.bytes = view.bytes(k.reads);
-  const double rows = view.largest(k) / std::max(1.0, columns);
+  const double rows = view.largest(k) / columns;
   k.us = std::max(code.reduction.floor_us + rows * code.rolled_row_us,
                   streamed_us(view.context().gpu, code.column_sum, k.bytes));
   k.geometry = flat_geometry(columns / 8, 512);
@@ -490,13 +488,14 @@ class GroupKernels : private ChannelNorms {
   void sum_columns() {
     for (const std::uint32_t i : group_.ops) {
       if (c_.plan.roles[i] != FuseRole::column_sum || view_.input(i, 0) == no_row) continue;
-      if (sums_rolled(view_, i)) {
-        out_.push_back(rolled_sum(view_, i));
-        continue;
-      }
       const auto outs = view_.outputs(i);
-      const double columns = outs.empty() ? 1 : double(view_.tensor(outs[0]).elements);
-      reduce({view_.input(i, 0)}, {.columns = std::max(1.0, columns), .plain = true});
+      const double columns =
+          outs.empty() ? 1 : std::max(1.0, double(view_.tensor(outs[0]).elements));
+      if (sums_rolled(view_, i)) {
+        out_.push_back(rolled_sum(view_, i, columns));
+      } else {
+        reduce({view_.input(i, 0)}, {.columns = columns, .plain = true});
+      }
     }
   }
 };
@@ -509,12 +508,7 @@ DataType generated_type(DataType type) {
 }  // namespace
 
 std::vector<GeneratedKernel> group_kernels(const KernelContext& context, const FusionGroup& group) {
-  std::vector<GeneratedKernel> kernels = GroupKernels(context, group).build();
-  const GroupView view(context, group);
-  for (GeneratedKernel& k : kernels) {
-    for (const std::uint32_t t : k.reads) k.read_elements.push_back(view.read_elements(t));
-  }
-  return kernels;
+  return GroupKernels(context, group).build();
 }
 
 PredictedKernel generated_kernel(const LibraryNames& names, GeneratedKind kind,
@@ -542,20 +536,20 @@ PredictedKernel generated_kernel(const KernelContext& context, GeneratedKind kin
   return generated_kernel(context.names, kind, what);
 }
 
-Operands generated_operands(const Dataflow& flow, const GeneratedKernel& kernel) {
+Operands generated_operands(const KernelContext& context, const FusionGroup& group,
+                            const GeneratedKernel& kernel) {
+  const GroupView view(context, group);
   Operands out;
   out.has_shapes = true;
   const auto add = [&](std::uint32_t t, std::int64_t elements) {
     TensorShape shape;
     shape.rank = 1;
     shape.dims[0] = elements;
-    shape.type = generated_type(flow.tensors[t].type);
+    shape.type = generated_type(view.tensor(t).type);
     out.tensors.add(out.argument_count++, shape);
   };
-  for (std::size_t i = 0; i < kernel.reads.size(); ++i) {
-    add(kernel.reads[i], kernel.read_elements[i]);
-  }
-  for (const std::uint32_t t : kernel.writes) add(t, flow.tensors[t].elements);
+  for (const std::uint32_t t : kernel.reads) add(t, view.read_elements(t));
+  for (const std::uint32_t t : kernel.writes) add(t, view.tensor(t).elements);
   return out;
 }
 

@@ -19,7 +19,6 @@ namespace tandem {
 struct GeneratedKernel {
   GeneratedKind kind = GeneratedKind::pointwise;
   std::vector<std::uint32_t> reads, writes;  // tensors
-  std::vector<std::int64_t> read_elements;   // of each that is read
   double bytes = 0;
   double us = 0;
   LaunchGeometry geometry;
@@ -50,6 +49,7 @@ PredictedKernel generated_kernel(const KernelContext& context, GeneratedKind kin
                                  const FusionGroup& group);
 
 /// What a kernel reads and then what it writes.
-Operands generated_operands(const Dataflow& flow, const GeneratedKernel& kernel);
+Operands generated_operands(const KernelContext& context, const FusionGroup& group,
+                            const GeneratedKernel& kernel);
 
 }  // namespace tandem

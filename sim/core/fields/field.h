@@ -59,6 +59,14 @@ Field<T> field(std::string_view name, std::string_view unit, std::string_view do
           [=](const T& object) { return Json(object.*member); }};
 }
 
+/// Describes numbers of one unit, each at the end of `out`: add(name, doc, member).
+template <class T>
+auto field_adder(std::vector<Field<T>>& out, std::string_view unit) {
+  return [&out, unit](std::string_view name, std::string_view doc, double T::*member) {
+    out.push_back(field(name, unit, doc, member));
+  };
+}
+
 /// Adds the fields of a part to those of the whole.
 template <class T, class Part>
 void add_fields(std::vector<Field<T>>& out, Part T::*part, const std::vector<Field<Part>>& fields) {

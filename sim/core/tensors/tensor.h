@@ -70,6 +70,12 @@ inline std::vector<std::int64_t> dims_of(const TensorShape& shape) {
   return {shape.dims.begin(), shape.dims.begin() + shape.rank};
 }
 
+/// Place of a dimension that, where negative, counts from the end. Outside 0 .. rank - 1: there is
+/// none.
+constexpr std::int64_t from_front(std::int64_t dim, std::int64_t rank) {
+  return dim < 0 ? dim + rank : dim;
+}
+
 /// Whether the recorder noted strides.
 bool states_strides(const TensorShape& shape);
 

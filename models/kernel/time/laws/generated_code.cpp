@@ -39,8 +39,7 @@ void add_movement(Fields& fields) {
       &G::strided_gradient_share);
   add("strided_row_lane_cycles", "cycles",
       "of one FP32 lane for an element that is read or written where rows are gathered from "
-      "columns "
-      "of their operand",
+      "columns of their operand",
       &G::strided_row_lane_cycles);
   add("across_sum_share", "ratio",
       "... where sums over rows read columns that lie far from each other", &G::across_sum_share);
@@ -91,9 +90,7 @@ void add_movement(Fields& fields) {
 }
 
 void add_arithmetic(Fields& fields) {
-  const auto add = [&](std::string_view name, std::string_view doc, double G::*member) {
-    fields.push_back(field(name, "cycles", doc, member));
-  };
+  const auto add = field_adder(fields, "cycles");
   add("plain_lane_cycles", "of one FP32 lane for an operation on an element",
       &G::plain_lane_cycles);
   add("joined_lane_cycles", "... for each operand of a concatenation that it reads",
@@ -135,9 +132,7 @@ void add_arithmetic(Fields& fields) {
 }
 
 void add_row_arithmetic(Fields& fields) {
-  const auto add = [&](std::string_view name, std::string_view doc, double G::*member) {
-    fields.push_back(field(name, "cycles", doc, member));
-  };
+  const auto add = field_adder(fields, "cycles");
   add("softmax_place_lane_cycles",
       "... of a softmax whose rows a block holds, for a place of the vectors that hold a row",
       &G::softmax_place_lane_cycles);
@@ -240,11 +235,15 @@ double spent_cycles(const GeneratedCode& code, const GeneratedWork& work) {
   return narrow ? cycles * code.narrow_ratio : cycles;
 }
 
+/// Elements of a row that is long: it has a warp of its own, and a block the fewer of them the
+/// longer they are (heuristics of TorchInductor).
+constexpr double long_row = 256;
+
 /// Rows of a block (heuristics of TorchInductor 2.11): a block that loops has two; one that holds
 /// longer rows as many as keep 1024 elements, eight at most; of shorter ones the most that are
 /// tried out and keep 4096.
 double block_rows(const GeneratedWork& work) {
-  constexpr double looped = 2, long_row = 256, most_elements = 4096;
+  constexpr double looped = 2, most_elements = 4096;
   if (work.looped) return looped;
   const double held = held_places(work.row_elements);
   if (held >= long_row) return std::clamp(1024.0 / held, 1.0, 8.0);
@@ -258,10 +257,8 @@ double blocks_us(const GpuArch& gpu, const GeneratedCode& code, const GeneratedW
   return work.rows / block_rows(work) * code.row_block_us / gpu.sm_count;
 }
 
-/// Cycles in which two warps that have a row between them pass its sums to each other. Longer rows
-/// have one warp each (heuristics of TorchInductor).
+/// Cycles in which two warps that have a row between them pass its sums to each other.
 double passing_cycles(const GpuArch& gpu, const GeneratedCode& code, const GeneratedWork& work) {
-  constexpr double long_row = 256;
   const double held = held_places(work.row_elements);
   const bool shared = held < long_row && held / std::max(1.0, work.row_vector) > gpu.warp_size;
   return shared ? work.rows * code.shared_row_lane_cycles * (1 + work.row_sums) : 0;

@@ -44,9 +44,7 @@ double arithmetic_share(const TypeRatios& ratios, const OpRow& row, const BytesC
 std::vector<Field<TypeRatios>> type_ratios_fields() {
   using R = TypeRatios;
   std::vector<Field<R>> fields;
-  const auto add = [&](std::string_view name, std::string_view doc, double R::*member) {
-    fields.push_back(field(name, "ratio", doc, member));
-  };
+  const auto add = field_adder(fields, "ratio");
   add("conv_ratio", "rest of a convolution in 16 bits over that in TF32", &R::convolution);
   add("conv_misaligned_ratio", "the same where rows lose the alignment of vector loads",
       &R::misaligned_convolution);
@@ -54,9 +52,7 @@ std::vector<Field<TypeRatios>> type_ratios_fields() {
   add("depthwise_ratio", "depthwise convolutions, 16 bits over 32", &R::depthwise);
   add("attention_ratio", "attention without shapes, 16 bits over FP32", &R::attention);
   add("attention_backward_ratio", "the same, backward", &R::attention_backward);
-  const auto cycles = [&](std::string_view name, std::string_view doc, double R::*member) {
-    fields.push_back(field(name, "cycles", doc, member));
-  };
+  const auto cycles = field_adder(fields, "cycles");
   cycles("exponential_issue_cycles",
          "of one lane of an issue slot for a sigmoid or tangent of an element",
          &R::exponential_issue_cycles);

@@ -19,14 +19,10 @@ struct Slice {
 /// Elements that lie side by side in memory.
 std::int64_t run_elements(const TensorShape& shape) {
   std::int64_t run = 1;
-  for (bool longer = true; longer;) {
-    longer = false;
-    for (std::size_t d = 0; d < shape.rank; ++d) {
-      if (shape.dims[d] < 2 || shape.strides[d] != run) continue;
-      run *= shape.dims[d];
-      longer = true;
-      break;
-    }
+  for (std::size_t d = 0; d < shape.rank;) {
+    const bool follows = shape.dims[d] > 1 && shape.strides[d] == run;
+    if (follows) run *= shape.dims[d];
+    d = follows ? 0 : d + 1;  // dimensions lie in any order
   }
   return run;
 }
@@ -51,36 +47,28 @@ bool is_part_of(const TensorShape& part, const TensorShape& of) {
   return shorter == 1;
 }
 
-class SliceReader {
- public:
-  SliceReader(const Dataflow& flow, const KernelOps& kernel) : flow_(flow), kernel_(kernel) {}
+bool holds(const KernelOps& kernel, std::uint32_t op) {
+  return op != no_row && std::binary_search(kernel.ops.begin(), kernel.ops.end(), op);
+}
 
-  /// Whether the operation follows from sums over what `first` reads.
-  bool scales_rows(std::uint32_t op, std::uint32_t first) const {
-    std::set<std::pair<std::uint32_t, bool>> seen;
-    std::vector<std::pair<std::uint32_t, bool>> open{{op, false}};
-    while (!open.empty()) {
-      const auto [at, summed] = open.back();
-      open.pop_back();
-      if (at == first && summed) return true;
-      for (const FlowUse& use : flow_.inputs_of(flow_.ops[at])) {
-        const std::uint32_t maker = flow_.tensors[kernel_.alias[use.tensor]].producer;
-        if (maker == no_row || !holds(maker)) continue;
-        const std::pair next{maker, summed || kernel_.sums_rows[maker]};
-        if (seen.insert(next).second) open.push_back(next);
-      }
+/// Whether the operation follows from sums over what `first` reads.
+bool scales_rows(const Dataflow& flow, const KernelOps& kernel, std::uint32_t op,
+                 std::uint32_t first) {
+  std::set<std::pair<std::uint32_t, bool>> seen;
+  std::vector<std::pair<std::uint32_t, bool>> open{{op, false}};
+  while (!open.empty()) {
+    const auto [at, summed] = open.back();
+    open.pop_back();
+    if (at == first && summed) return true;
+    for (const FlowUse& use : flow.inputs_of(flow.ops[at])) {
+      const std::uint32_t maker = flow.tensors[kernel.alias[use.tensor]].producer;
+      if (!holds(kernel, maker)) continue;
+      const std::pair next{maker, summed || kernel.sums_rows[maker]};
+      if (seen.insert(next).second) open.push_back(next);
     }
-    return false;
   }
-
- private:
-  bool holds(std::uint32_t op) const {
-    return std::binary_search(kernel_.ops.begin(), kernel_.ops.end(), op);
-  }
-
-  const Dataflow& flow_;
-  const KernelOps& kernel_;
-};
+  return false;
+}
 
 }  // namespace
 
@@ -96,13 +84,12 @@ std::int64_t read_elements(const Trace& trace, const Dataflow& flow, const Kerne
       parts.push_back({i, shape, fetched(*shape, use.part, whole.type)});
     }
   }
-  const SliceReader reader(flow, kernel);
   std::int64_t sum = 0;
   for (const Slice& part : parts) {
     const bool known = std::any_of(parts.begin(), parts.end(), [&](const Slice& other) {
       if (is_part_of(*part.shape, *other.shape)) return true;
       const bool alike = other.op < part.op && *other.shape == *part.shape;
-      return alike && reader.scales_rows(part.op, other.op);
+      return alike && scales_rows(flow, kernel, part.op, other.op);
     });
     if (!known) sum += part.elements;
   }
