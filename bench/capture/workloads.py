@@ -23,6 +23,7 @@ import networks_speech as speech
 import networks_streams as streams
 import networks_tables as tables
 import networks_tried as tried
+import networks_unlike as unlike
 import networks_usual as usual
 import networks_varied as varied
 from workload import ADAMW, SGD
@@ -36,6 +37,7 @@ BUILDERS = {
     **formed.FORMED,
     **usual.USUAL,
     **varied.VARIED,
+    **unlike.UNLIKE,
     **labelled.LABELLED,
     **known.KNOWN,
     **plain.PLAIN,

@@ -318,7 +318,7 @@ constexpr OpRow rows[] = {
     {"grid_sampler_2d_backward grid_sampler_3d_backward", K::pointwise, L::around, promote,
      O::gradients, arguments("grad saved saved"), not_generated, true},
     {"cudnn_grid_sampler_backward", K::pointwise, L::around, promote, O::gradients,
-     arguments("saved saved grad"), 0, true},
+     arguments("saved saved grad"), not_generated, true},
     {"_upsample_bilinear2d_aa_backward _upsample_bicubic2d_aa_backward "
      "reflection_pad1d_backward reflection_pad2d_backward",
      K::pointwise, L::around, promote, O::largest, arguments("grad saved ..."), 0, true},
@@ -363,8 +363,10 @@ constexpr OpRow rows[] = {
     {"bernoulli random uniform normal exponential rand randint randn rand_like randn_like "
      "randint_like randperm log_normal cauchy geometric",
      K::pointwise, L::around, promote, O::widest, arguments("tensor ..."), draws_numbers},
-    {"grid_sampler grid_sampler_2d grid_sampler_3d cudnn_grid_sampler", K::pointwise, L::around,
-     promote, O::sampled, arguments("input tensor"), aligns_types},
+    {"grid_sampler grid_sampler_2d grid_sampler_3d", K::pointwise, L::around, promote, O::sampled,
+     arguments("input tensor"), aligns_types | interpolates},
+    {"cudnn_grid_sampler", K::pointwise, L::around, promote, O::sampled, arguments("input tensor"),
+     aligns_types | not_generated},
     // No rule tells the sizes of their results; most are as many elements as the operand.
     {"pixel_shuffle pixel_unshuffle channel_shuffle tile affine_grid_generator max_unpool2d take "
      "_upsample_bilinear2d_aa _upsample_bicubic2d_aa",

@@ -159,11 +159,6 @@ double size_over(const Context& c, Over over) {
     return t == nullptr ? 1.0 : static_cast<double>(t->elements());
   };
   switch (over) {
-    case Over::output: return elements(c.outputs.empty() ? c.tensor(0) : &c.outputs[0]);
-    case Over::first: return elements(c.tensor(0));
-    case Over::second: return elements(c.tensor(1));
-    case Over::third: return elements(c.tensor(2));
-    case Over::fourth: return elements(c.tensor(3));
     case Over::rows: {
       const TensorShape* t = c.tensor(0);
       if (t == nullptr || t->rank == 0) return 1;
@@ -176,12 +171,14 @@ double size_over(const Context& c, Over over) {
       return most;
     }
     case Over::one: return 1;
+    default: return elements(c.shared_out(over));
   }
-  return 1;
 }
 
-/// A kernel sized by its own row.
+}  // namespace
+
 void add_sized(const Context& c, const KernelTemplate& row, Kernels& out) {
+  if (row.through != Through::nothing) return add_walk(c, row, out);
   const double size = size_over(c, row.over);
   if (size <= 0) return;
   double blocks = std::ceil(size / row.per_block);
@@ -196,8 +193,6 @@ void add_sized(const Context& c, const KernelTemplate& row, Kernels& out) {
   kernel.duration_us += row.step_us * size;
   out.push_back(std::move(kernel));
 }
-
-}  // namespace
 
 void lower_sequence(const Context& c, Kernels& out) {
   for (std::size_t k = 0; k < c.rule.kernels.size(); ++k) add_sized(c, c.kernel_in_order(k), out);

@@ -7,10 +7,22 @@
 namespace tandem::lowering {
 namespace {
 
-/// The kernel's own steps one after the other, and what it moves.
-double walked_us(const Context& c, const KernelTemplate& row, double steps, double bytes) {
-  return c.gpu().graph_kernel_period_us + steps * row.block_cycles / c.gpu().boost_clock_mhz +
+/// So many cycles of an SM, and what the kernel moves.
+double walked_us(const Context& c, const KernelTemplate& row, double cycles, double bytes) {
+  return c.gpu().graph_kernel_period_us + row.start_us + cycles / c.gpu().boost_clock_mhz +
          reached_us(c, row, stream_time_us(c, bytes));
+}
+
+/// Steps of a thread that starts from a place of one image, of one plane.
+std::int64_t steps_through(const TensorShape& images, Through through) {
+  if (images.rank < 2) return 1;
+  switch (through) {
+    case Through::nothing: return 1;
+    case Through::images: return images.dims[0];
+    case Through::channels: return images.dims[1];
+    case Through::planes: return images.dims[0] * images.dims[1];
+  }
+  return 1;
 }
 
 std::int64_t side(const TensorShape& t) {
@@ -19,32 +31,48 @@ std::int64_t side(const TensorShape& t) {
 
 }  // namespace
 
-// UpSampleBilinear2d.cu. With channels last a thread has an element. Else a thread of the forward
-// pass has a pixel and goes over all channels of all images, and one of the backward pass adds its
-// element to four places, where as many neighbours meet as the image grew by.
-void lower_interpolation(const Context& c, Kernels& out) {
-  const TensorShape* in = c.tensor(0);
-  if (in == nullptr || in->rank != image_rank || c.outputs.empty()) return;
-  const TensorShape& result = c.outputs[0];
-  const bool backward = c.op.phase == Phase::backward;
-  const TensorShape& large = backward ? *in : result;
-  if (large.elements() == 0) return;
-  const KernelTemplate& row = c.kernel(in->channels_last ? 1 : 0);
-  const DataType type = in->type;
-  const auto blocks = [&](std::int64_t elements) { return Sides{ceil_div(elements, row.threads)}; };
-  const double bytes = bytes_of(*in) + bytes_of(result);
-  if (in->channels_last || backward) {
-    KernelTemplate walk = row;
-    if (backward && !in->channels_last) {
-      walk.block_cycles *= std::max(1.0, double(side(large)) / double(side(result)));
-    }
-    out.push_back(make(c, walk, type, blocks(large.elements()), bytes));
-    return;
-  }
-  const std::int64_t planes = large.dims[0] * large.dims[1];
-  LoweredKernel kernel = make(c, row, type, blocks(large.elements() / planes), bytes);
-  kernel.duration_us = walked_us(c, row, static_cast<double>(planes), bytes);
+// A step takes what a thread waits for memory, or what an SM needs for all of its blocks.
+void add_walk(const Context& c, const KernelTemplate& row, Kernels& out) {
+  const TensorShape* over = c.shared_out(row.over);
+  if (over == nullptr || over->elements() == 0) return;
+  const std::int64_t steps = steps_through(*over, row.through);
+  const auto blocks = ceil_div(over->elements() / steps, static_cast<std::int64_t>(row.per_block));
+  const double bytes = all_bytes(c);
+  LoweredKernel kernel = make(c, row, float_type(c), {blocks}, bytes);
+  const double busy = static_cast<double>(blocks) / c.gpu().sm_count * row.block_cycles;
+  const double cycles = static_cast<double>(steps) * std::max(row.step_cycles, busy);
+  kernel.duration_us = walked_us(c, row, cycles, bytes);
   out.push_back(std::move(kernel));
+}
+
+// UpSampleBilinear2d.cu: a thread adds its element to four places. With channels first as many
+// neighbours meet there as the image grew by.
+void lower_interpolation(const Context& c, Kernels& out) {
+  const TensorShape* large = c.tensor(0);
+  if (large == nullptr || large->rank != image_rank || c.outputs.empty()) return;
+  if (large->elements() == 0) return;
+  const TensorShape& result = c.outputs[0];
+  KernelTemplate row = c.kernel(large->channels_last ? 1 : 0);
+  if (!large->channels_last) {
+    row.block_cycles *= std::max(1.0, double(side(*large)) / double(side(result)));
+  }
+  add_sized(c, c.kernel(2), out);
+  const Sides grid{ceil_div(large->elements(), row.threads)};
+  out.push_back(make(c, row, large->type, grid, bytes_of(*large) + bytes_of(result)));
+}
+
+// GridSampler.cu: a thread has a point and goes through the channels of its image. Images between
+// whose corners points lie are the library's, if they have few channels.
+void lower_sampling(const Context& c, Kernels& out) {
+  constexpr std::int64_t most_channels = 1024;
+  const bool backward = c.op.phase == Phase::backward;
+  const std::size_t read = backward ? 1 : 0, stated = backward ? 5 : 4;
+  const TensorShape* image = c.tensor(read);
+  if (image == nullptr || image->rank < 2 || c.outputs.empty()) return;
+  const bool corners = c.operands.argument(stated) == Argument(true);
+  const bool library = corners && image->rank == image_rank && image->dims[1] <= most_channels;
+  if (backward) add_sized(c, c.kernel(2), out);
+  add_sized(c, c.kernel(library ? 1 : 0), out);
 }
 
 // Im2Col.cu: images are cut one after the other, a thread for each window of each channel.
@@ -60,7 +88,7 @@ void lower_windows(const Context& c, Kernels& out) {
   const double bytes = (bytes_of(*in) + bytes_of(c.outputs[0])) / static_cast<double>(images);
   LoweredKernel kernel = make(c, row, in->type, {blocks}, bytes);
   kernel.duration_us =
-      walked_us(c, row, static_cast<double>(ceil_div(blocks, c.gpu().sm_count)), bytes);
+      walked_us(c, row, row.block_cycles * double(ceil_div(blocks, c.gpu().sm_count)), bytes);
   out.insert(out.end(), static_cast<std::size_t>(images), kernel);
 }
 
@@ -82,7 +110,7 @@ void lower_weight_norm(const Context& c, Kernels& out) {
   const Sides grid{ceil_div(side(*v), columns_a_block)};
   LoweredKernel kernel = make(c, row, v->type, grid, all_bytes(c));
   const double rows = static_cast<double>(v->elements() / side(*v));
-  kernel.duration_us = std::max(kernel.duration_us, walked_us(c, row, rows, 0));
+  kernel.duration_us = std::max(kernel.duration_us, walked_us(c, row, row.block_cycles * rows, 0));
   out.push_back(std::move(kernel));
 }
 

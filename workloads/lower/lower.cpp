@@ -59,6 +59,17 @@ const KernelTemplate& Context::kernel_in_order(std::size_t position) const {
   return input.rules.kernel(row.channels_last, input.gpu.compute_major);
 }
 
+const TensorShape* Context::shared_out(Over over) const {
+  switch (over) {
+    case Over::output: return outputs.empty() ? tensor(0) : &outputs[0];
+    case Over::first: return tensor(0);
+    case Over::second: return tensor(1);
+    case Over::third: return tensor(2);
+    case Over::fourth: return tensor(3);
+    default: return nullptr;
+  }
+}
+
 OpContext context_of(const Context& c) {
   static const LaunchGeometry none;
   return {c.op.name, c.operands.tensors, c.operands.arguments, none};
@@ -202,6 +213,7 @@ RecipeFunction function_of(Recipe recipe) {
     case Recipe::recurrent: return lower_recurrent;
     case Recipe::fourier: return lower_fourier;
     case Recipe::interpolation: return lower_interpolation;
+    case Recipe::sampling: return lower_sampling;
     case Recipe::windows: return lower_windows;
     case Recipe::weight_norm: return lower_weight_norm;
     case Recipe::running: return lower_running;

@@ -25,6 +25,8 @@ struct Context {
   const KernelTemplate& kernel(std::size_t position) const;
   /// ... or its counterpart for images in NHWC order, where the operation reads such.
   const KernelTemplate& kernel_in_order(std::size_t position) const;
+  /// Tensor that the blocks of a kernel share out, or null where it is none of them.
+  const TensorShape* shared_out(Over over) const;
   bool has_kernel(std::size_t position) const { return position < rule.kernels.size(); }
 };
 /// The operation as models/kernel/work reads it.
@@ -54,6 +56,10 @@ LaunchGeometry geometry_of(const KernelTemplate& kernel, Sides grid, int threads
 LoweredKernel make(const Context& c, const KernelTemplate& kernel, DataType type, Sides grid,
                    double bytes = 0);
 LoweredKernel memset_of(const Context& c, std::int64_t bytes);
+/// A kernel sized by its own row.
+void add_sized(const Context& c, const KernelTemplate& row, Kernels& out);
+/// ... whose threads go through images or their planes.
+void add_walk(const Context& c, const KernelTemplate& row, Kernels& out);
 
 /// Elements of the tensors, in memory: what stride 0 repeats counts once.
 double unique_elements(const TensorShape& shape);
@@ -93,6 +99,7 @@ void lower_embedding_gradient(const Context& c, Kernels& out);
 void lower_recurrent(const Context& c, Kernels& out);
 void lower_fourier(const Context& c, Kernels& out);
 void lower_interpolation(const Context& c, Kernels& out);
+void lower_sampling(const Context& c, Kernels& out);
 void lower_windows(const Context& c, Kernels& out);
 void lower_weight_norm(const Context& c, Kernels& out);
 void lower_nhwc_convolution(const Context& c, Kernels& out);

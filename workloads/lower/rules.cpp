@@ -26,6 +26,7 @@ constexpr std::string_view recipes[] = {"nothing",
                                         "recurrent",
                                         "fourier",
                                         "interpolation",
+                                        "sampling",
                                         "windows",
                                         "weight_norm",
                                         "running",
@@ -34,6 +35,7 @@ constexpr std::string_view recipes[] = {"nothing",
                                         "column_sums"};
 constexpr std::string_view overs[] = {"output", "first", "second",  "third",
                                       "fourth", "rows",  "largest", "one"};
+constexpr std::string_view throughs[] = {"nothing", "images", "channels", "planes"};
 constexpr std::string_view schemas[] = {"tandem.lowering/1"};
 
 std::vector<Field<KernelTemplate>> kernel_fields() {
@@ -52,9 +54,11 @@ std::vector<Field<KernelTemplate>> kernel_fields() {
           field<K>("per_block", "count", "elements or rows of a block", &K::per_block),
           field<K>("blocks_per_sm", "count", "most blocks per SM", &K::blocks_per_sm),
           field<K>("share", "ratio", "of the time law's rate", &K::share),
+          choice_field<K>("through", "what each thread goes through", &K::through, throughs),
           field<K>("step_us", "us", "an element, or a pass over a chunk", &K::step_us),
+          field<K>("step_cycles", "cycles", "of a step of a thread", &K::step_cycles),
           field<K>("start_us", "us", "beside law and launch", &K::start_us),
-          field<K>("block_cycles", "cycles", "of an SM for a block", &K::block_cycles),
+          field<K>("block_cycles", "cycles", "of an SM for a block or its step", &K::block_cycles),
           field<K>("sector_share", "ratio", "of the L2's rate, scattered reads", &K::sector_share),
           field<K>("fp32_ratio", "ratio", "cycles of FP32 over those of 16 bits", &K::fp32_ratio),
           field<K>("fills", "count", "1: only writes the result", &K::fills)};

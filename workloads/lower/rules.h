@@ -33,7 +33,8 @@ enum class Recipe : std::uint8_t {
   embedding_gradient,  // [0] few indices, [1..] many
   recurrent,
   fourier,  // [0] a pass over one dimension; [1] scales; [2] copies what a pass to reals overwrites
-  interpolation,  // [0] images with channels first, [1] with channels last
+  interpolation,  // of gradients: [0] images with channels first, [1] with channels last; [2] zeros
+  sampling,       // [0] the framework's kernel, [1] the library's; backward behind [2] zeros
   windows,        // [0], once for each image
   weight_norm,    // [0] of the first dimension, [1] of the last
   running,        // [0] along the last dimension, [1] along another one
@@ -45,6 +46,9 @@ enum class Recipe : std::uint8_t {
 
 /// What a kernel's blocks share out among them.
 enum class Over : std::uint8_t { output, first, second, third, fourth, rows, largest, one };
+
+/// What each thread of a kernel goes through, one after the other, from one place of an image.
+enum class Through : std::uint8_t { nothing, images, channels, planes };
 
 /// A kernel of a library as rules name it.
 struct KernelTemplate {
@@ -60,9 +64,12 @@ struct KernelTemplate {
   double per_block = 1;      // elements, or rows, of a block
   double blocks_per_sm = 0;  // more are not launched; 0: any number
   double share = 1;          // of what the time law says that it reaches; see reached_us
+  Through through = Through::nothing;
   double step_us = 0;   // for each element of `over`; multi-tensor: a block's pass over its chunk
   double start_us = 0;  // beside the law and the launch
-  double block_cycles = 0;  // SM cycles that a block takes at least, beside its memory traffic
+  double step_cycles = 0;  // from one step of a thread to the next, where it goes through something
+  double block_cycles =
+      0;  // SM cycles that a block, or its step, takes at least, beside its traffic
   double sector_share = 0;  // of the L2's read rate, of sectors of which one element is read
   double fp32_ratio = 1;    // of these cycles, of FP32 to 16 bits
   int fills = 0;            // 1: only writes the result

@@ -173,6 +173,8 @@ constexpr PatternRow rows[] = {
     {"MaxPool", K::max_pool},
     {"pool", K::avg_pool},
     {"upsample", K::upsample},
+    {"grid_sampler_", K::upsample},
+    {"bilinear_sampler_", K::upsample},
     // Recurrent cells
     {"lstm_cell_forward", K::lstm_cell},
     {"lstm_cell_backward", K::lstm_cell_backward},

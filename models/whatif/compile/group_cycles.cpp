@@ -68,6 +68,7 @@ double element_cycles(const GroupView& g, std::uint32_t op) {
   if (concatenates(o)) return joining_cycles(g, op);
   if (o.row == nullptr || o.kind != OpKind::pointwise) return 0;
   if (o.row->output == OutputRule::resized) return resizing_cycles(g, o);
+  if (samples_images(o)) return code.sampled_lane_cycles;
   if (o.row->is(error_function)) {
     return o.row->backward ? code.error_gradient_lane_cycles : code.error_lane_cycles;
   }

@@ -46,6 +46,13 @@ std::int64_t largest(const Dataflow& flow, std::span<const std::uint32_t> tensor
   return most;
 }
 
+/// Whether a sampled image is read by who makes more elements than it has: so much code is stored
+/// before (realize_opcount_threshold).
+bool stored_sample(const Dataflow& flow, const FlowOp& producer, const FlowOp& consumer) {
+  return samples_images(producer) &&
+         largest(flow, flow.outputs_of(consumer)) > largest(flow, flow.outputs_of(producer));
+}
+
 /// Elements of the rows that the operation's kernel holds.
 std::int64_t rows_of(const Dataflow& flow, const FlowOp& op) {
   std::int64_t rows = largest(flow, flow.outputs_of(op));
@@ -168,6 +175,7 @@ struct Planner {
     // own (realize_reads_threshold): a norm before an image is padded, one that is interpolated
     // before the next.
     if (looks_around(flow.ops[consumer]) && reads_many[producer]) return;
+    if (stored_sample(flow, flow.ops[producer], flow.ops[consumer])) return;
     leader[find(consumer)] = find(producer);
     reads_many[consumer] = reads_many[consumer] || reads_many[producer];
     held[consumer] = std::max(held[consumer], held[producer]);

@@ -100,6 +100,7 @@ class Recomputed {
 
 bool repeatable(const FlowOp& op, FuseRole role) {
   if (role != FuseRole::pointwise || op.row == nullptr || op.output_count == 0) return false;
+  if (samples_images(op)) return false;
   return op.kind == OpKind::pointwise || op.kind == OpKind::cast || op.kind == OpKind::gather ||
          concatenates(op);
 }

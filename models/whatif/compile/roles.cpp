@@ -176,6 +176,10 @@ bool interpolates_images(const FlowOp& op) {
   return op.row != nullptr && op.row->is(interpolates) && !op.row->backward;
 }
 
+bool samples_images(const FlowOp& op) {
+  return op.row != nullptr && op.row->output == OutputRule::sampled;
+}
+
 int spread_places(const FlowOp& op) { return op.row->is(adds_once) ? 1 : 4; }
 
 bool fusable(FuseRole role) {

@@ -30,6 +30,8 @@ enum class FuseRole : std::uint8_t {
 /// Forward: each element lies between four others, so that generated code reads its operand four
 /// times.
 bool interpolates_images(const FlowOp& op);
+/// ... at places that another tensor states.
+bool samples_images(const FlowOp& op);
 /// Places that an element of a FuseRole::spread is added to.
 int spread_places(const FlowOp& op);
 

@@ -1,47 +1,15 @@
 // Kernels of single operations, against what the captures show of them.
 #include <gtest/gtest.h>
 
-#include "models/arch/gpu_config.h"
 #include "models/ops/op_table.h"
-#include "sim/predict/configs.h"
-#include "tests/operands_for_tests.h"
-#include "tests/source_dir/source_dir.h"
-#include "workloads/lower/lower.h"
+#include "tests/unit/workloads/lowered_for_tests.h"
 
 namespace tandem {
 namespace {
 
+using test::in_channels_last;
+using test::LoweredOps;
 using test::row_major;
-
-class LoweredOps : public testing::Test {
- protected:
-  std::vector<LoweredKernel> lower(const std::string& name, std::vector<TensorShape> in,
-                                   std::vector<TensorShape> out, Phase phase = Phase::forward,
-                                   const std::string& gpu = "h200_sxm") {
-    op_.name = name;
-    op_.phase = phase;
-    bound_ = {};
-    for (std::size_t i = 0; i < in.size(); ++i) bound_.operands.tensors.add(i, in[i]);
-    bound_.operands.arguments.resize(in.size());
-    return lower_bound(std::move(out), gpu);
-  }
-
-  /// The operation with the operands that it is bound to.
-  std::vector<LoweredKernel> lower_bound(std::vector<TensorShape> out,
-                                         const std::string& gpu = "h200_sxm") {
-    bound_.operands.has_shapes = true;
-    bound_.outputs = std::move(out);
-    Lowering lowering({find_gpu(configs_.gpus, gpu), configs_.time, configs_.libraries, rules_,
-                       configs_.batch.sums});
-    return lowering.kernels(op_, bound_, losses_);
-  }
-
-  const Configs configs_ = load_configs(source_path("configs"), "default");
-  const LoweringRules rules_ = load_lowering_rules(source_path("configs/kernels/lowering.json"));
-  NetworkOp op_;
-  BoundOp bound_;
-  LossList losses_;
-};
 
 TEST_F(LoweredOps, ContiguousElementwiseKernelsTakeEightElementsAThread) {
   const TensorShape t = row_major({16, 128, 768});
@@ -108,55 +76,6 @@ TEST_F(LoweredOps, ComputedPlacesTakeLanesWhateverTheyMove) {
   EXPECT_NEAR(kernels[0].duration_us, blocks * 190 / (132 * 1980), 3);
 }
 
-TensorShape in_channels_last(std::initializer_list<std::int64_t> dims) {
-  TensorShape t = row_major(dims);
-  t.strides = {t.dims[1] * t.dims[2] * t.dims[3], 1, t.dims[1] * t.dims[3], t.dims[1]};
-  t.channels_last = true;
-  return t;
-}
-
-// 1024 planes are 1024 steps of 375 cycles, 194 us, besides the bytes: measured 201 us for 28 x 28
-// pixels, 423 for 224 x 224. With channels last 12.8 million elements take 117 us.
-TEST_F(LoweredOps, InterpolationGoesOverAllPlanesOrTakesAnElementAThread) {
-  const auto us = [&](const TensorShape& in, const TensorShape& out, Phase phase) {
-    const bool back = phase == Phase::backward;
-    const auto kernels =
-        lower(back ? "aten::upsample_bilinear2d_backward" : "aten::upsample_bilinear2d", {in},
-              {out}, phase);
-    EXPECT_EQ(kernels.size(), 1U);
-    return kernels.empty() ? 0 : kernels[0].duration_us;
-  };
-  const auto forward = Phase::forward, backward = Phase::backward;
-  EXPECT_NEAR(us(row_major({16, 64, 14, 14}), row_major({16, 64, 28, 28}), forward), 201, 20);
-  EXPECT_NEAR(us(row_major({16, 64, 112, 112}), row_major({16, 64, 224, 224}), forward), 423, 40);
-  EXPECT_NEAR(us(in_channels_last({16, 256, 28, 28}), in_channels_last({16, 256, 56, 56}), forward),
-              117, 12);
-  // As many neighbours add to one place as the image grew by: 145, 295 and 713 us.
-  const TensorShape large = row_major({16, 256, 56, 56});
-  EXPECT_NEAR(us(large, row_major({16, 256, 28, 28}), backward), 145, 15);
-  EXPECT_NEAR(us(large, row_major({16, 256, 14, 14}), backward), 295, 30);
-  EXPECT_NEAR(
-      us(in_channels_last({16, 256, 56, 56}), in_channels_last({16, 256, 28, 28}), backward), 112,
-      11);
-}
-
-// Windows of 2 x 2 side by side: each of 96 images is cut by a kernel of its own, 256 windows of
-// 128 channels by 32 blocks in 3.5 us; put together they take divisions, 12.6 million elements 309
-// us.
-TEST_F(LoweredOps, ImagesAreCutIntoWindowsOneByOne) {
-  const TensorShape images = row_major({96, 128, 32, 32}), columns = row_major({96, 512, 256});
-  op_.name = "aten::im2col";
-  bound_.operands.tensors.add(0, images);
-  bound_.operands.arguments = {{}, std::vector<std::int64_t>{2, 2}};
-  const auto cut = lower_bound({columns});
-  ASSERT_EQ(cut.size(), 96U);
-  EXPECT_EQ(cut[0].geometry.grid[0], 32U);
-  EXPECT_NEAR(cut[0].duration_us, 3.5, 0.9);
-  const auto folded = lower("aten::col2im", {columns}, {images});
-  ASSERT_EQ(folded.size(), 1U);
-  EXPECT_NEAR(folded[0].duration_us, 309, 15);
-}
-
 // The places that words take among the rows of eight experts: threads walk over 12288 rows one
 // after the other, 2210 us on an H200. Along rows, a block of a few microseconds.
 TEST_F(LoweredOps, RunningSumsOverRowsWalkThemOneByOne) {
@@ -219,27 +138,6 @@ TEST_F(LoweredOps, SoftmaxOverChannelsPassesOverThemAgain) {
   };
   EXPECT_NEAR(us(false), 907, 140);
   EXPECT_NEAR(us(true), 652, 100);
-}
-
-// Norms of the last dimension: 8 blocks of 16 columns walk over 768 x 48 rows of 17.5 cycles.
-TEST_F(LoweredOps, WeightNormsOfTheLastDimensionWalkOverRows) {
-  const TensorShape weights = row_major({768, 48, 128}), norms = row_major({1, 1, 128});
-  op_.name = "aten::_weight_norm_interface";
-  const auto us = [&](std::int64_t dim) {
-    bound_ = {};
-    bound_.operands.tensors.add(0, weights);
-    bound_.operands.tensors.add(1, norms);
-    bound_.operands.arguments = {{}, {}, dim};
-    bound_.operands.has_shapes = true;
-    bound_.outputs = {weights, norms};
-    Lowering lowering({find_gpu(configs_.gpus, "h200_sxm"), configs_.time, configs_.libraries,
-                       rules_, configs_.batch.sums});
-    const auto kernels = lowering.kernels(op_, bound_, losses_);
-    EXPECT_EQ(kernels.size(), 1U);
-    return kernels.empty() ? 0 : kernels[0].duration_us;
-  };
-  EXPECT_NEAR(us(2), 768 * 48 * 17.5 / 1980, 5);
-  EXPECT_LT(us(0), 40);
 }
 
 // A window of 128 taps in 16 groups of 32 channels: a launch a group, of 4096 / 16 steps of 1180

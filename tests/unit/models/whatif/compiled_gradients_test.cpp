@@ -110,6 +110,35 @@ TEST(CompiledGradients, InterpolatedImagesTakeLanesAndAreStored) {
               compiled.law.generated.pointwise.floor_us + lane_us(compiled.gpu(), cycles), 1e-3);
 }
 
+// Four maps sampled at as many points each are put side by side: each is stored by a kernel of its
+// own, whose lanes take so long, before one kernel reads all four. The library's are not generated.
+TEST(CompiledGradients, SampledImagesAreStoredBeforeTheyAreJoined) {
+  const auto compiled_of = [](const std::string& sampler) {
+    FlowMaker m;
+    for (int map = 0; map < 4; ++map) {
+      m.op(sampler, "[[8,64,28,28],[8,128,128,2],[],[],[]]",
+           R"(["float","float","Scalar","Scalar","Scalar"])", R"(["","","0","0","False"])");
+    }
+    m.op("aten::cat", "[[[8,64,128,128],[8,64,128,128],[8,64,128,128],[8,64,128,128]],[]]",
+         R"(["TensorList","Scalar"])", R"(["","1"])");
+    m.op("aten::relu", "[[8,256,128,128]]", R"(["float"])");
+    return CompileBench().compile(m.step());
+  };
+  const Step out = compiled_of("aten::grid_sampler_2d");
+  const CompileBench bench;
+  const double cycles = bench.law.generated.sampled_lane_cycles * 8 * 64 * 128 * 128 * 4;
+  double sampled_us = 0;
+  for (std::size_t k = 0; k + 1 < out.plan.works.size(); ++k) {
+    sampled_us += to_us(out.plan.works[k].duration);
+  }
+  EXPECT_NEAR(sampled_us, lane_us(bench.gpu(), cycles), 12);
+  EXPECT_LT(to_us(out.plan.works.back().duration), lane_us(bench.gpu(), cycles) / 4);
+  for (const std::string& name : kernel_names(out)) {
+    EXPECT_EQ(name.find("sampler") != std::string::npos, name.find("relu") == std::string::npos)
+        << name;
+  }
+}
+
 // The gradient of a bias: 512 rows of 512 columns, 1 MiB, in 4 parts that a short kernel adds up.
 TEST(CompiledGradients, ColumnsAreSummedAtTheRateOfMemory) {
   FlowMaker m;

@@ -1,0 +1,54 @@
+// Lowers single operations on their own operands.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "sim/predict/configs.h"
+#include "tests/operands_for_tests.h"
+#include "tests/source_dir/source_dir.h"
+#include "workloads/lower/lower.h"
+
+namespace tandem::test {
+
+class LoweredOps : public testing::Test {
+ protected:
+  std::vector<LoweredKernel> lower(const std::string& name, std::vector<TensorShape> in,
+                                   std::vector<TensorShape> out, Phase phase = Phase::forward,
+                                   const std::string& gpu = "h200_sxm") {
+    op_.name = name;
+    op_.phase = phase;
+    bound_ = {};
+    for (std::size_t i = 0; i < in.size(); ++i) bound_.operands.tensors.add(i, in[i]);
+    bound_.operands.arguments.resize(in.size());
+    return lower_bound(std::move(out), gpu);
+  }
+
+  /// The operation with the operands that it is bound to.
+  std::vector<LoweredKernel> lower_bound(std::vector<TensorShape> out,
+                                         const std::string& gpu = "h200_sxm") {
+    bound_.operands.has_shapes = true;
+    bound_.outputs = std::move(out);
+    Lowering lowering({find_gpu(configs_.gpus, gpu), configs_.time, configs_.libraries, rules_,
+                       configs_.batch.sums});
+    return lowering.kernels(op_, bound_, losses_);
+  }
+
+  const Configs configs_ = load_configs(source_path("configs"), "default");
+  const LoweringRules rules_ = load_lowering_rules(source_path("configs/kernels/lowering.json"));
+  NetworkOp op_;
+  BoundOp bound_;
+  LossList losses_;
+};
+
+/// A shape of images in NHWC order.
+inline TensorShape in_channels_last(std::initializer_list<std::int64_t> dims) {
+  TensorShape t = row_major(dims);
+  t.strides = {t.dims[1] * t.dims[2] * t.dims[3], 1, t.dims[1] * t.dims[3], t.dims[1]};
+  t.channels_last = true;
+  return t;
+}
+
+}  // namespace tandem::test
