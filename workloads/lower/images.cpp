@@ -75,7 +75,8 @@ void lower_sampling(const Context& c, Kernels& out) {
   add_sized(c, c.kernel(library ? 1 : 0), out);
 }
 
-// Im2Col.cu: images are cut one after the other, a thread for each window of each channel.
+// Im2Col.cu: images are cut one after the other, a thread for each window of each channel, which
+// goes through the places of its window.
 void lower_windows(const Context& c, Kernels& out) {
   const TensorShape* in = c.tensor(0);
   if (in == nullptr || in->rank != image_rank || in->elements() == 0 || c.outputs.empty()) return;
@@ -86,9 +87,10 @@ void lower_windows(const Context& c, Kernels& out) {
   const KernelTemplate& row = c.kernel(0);
   const std::int64_t blocks = ceil_div(std::max<std::int64_t>(1, windows), row.threads);
   const double bytes = (bytes_of(*in) + bytes_of(c.outputs[0])) / static_cast<double>(images);
+  const double cycles = std::max(row.block_cycles * double(ceil_div(blocks, c.gpu().sm_count)),
+                                 row.step_cycles * double(taps));
   LoweredKernel kernel = make(c, row, in->type, {blocks}, bytes);
-  kernel.duration_us =
-      walked_us(c, row, row.block_cycles * double(ceil_div(blocks, c.gpu().sm_count)), bytes);
+  kernel.duration_us = walked_us(c, row, cycles, bytes);
   out.insert(out.end(), static_cast<std::size_t>(images), kernel);
 }
 

@@ -202,6 +202,7 @@ RecipeFunction function_of(Recipe recipe) {
     case Recipe::softmax: return lower_softmax;
     case Recipe::row_norm: return lower_row_norm;
     case Recipe::batch_norm: return lower_batch_norm;
+    case Recipe::group_norm: return lower_group_norm;
     case Recipe::product: return lower_product;
     case Recipe::convolution: return lower_convolution;
     case Recipe::convolution_backward: return lower_convolution_backward;

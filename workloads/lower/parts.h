@@ -88,6 +88,7 @@ void lower_running(const Context& c, Kernels& out);
 void lower_softmax(const Context& c, Kernels& out);
 void lower_row_norm(const Context& c, Kernels& out);
 void lower_batch_norm(const Context& c, Kernels& out);
+void lower_group_norm(const Context& c, Kernels& out);
 void lower_product(const Context& c, Kernels& out);
 void lower_convolution(const Context& c, Kernels& out);
 void lower_convolution_backward(const Context& c, Kernels& out);

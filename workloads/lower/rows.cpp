@@ -1,4 +1,4 @@
-// Kernels that reduce or normalise rows: sums, softmax, norms, and gradients of embedding tables.
+// Kernels that reduce or normalise rows: sums, softmax, norms.
 #include <algorithm>
 #include <cmath>
 
@@ -214,27 +214,6 @@ void lower_batch_norm(const Context& c, Kernels& out) {
   if (in == nullptr || in->rank < 2 || in->elements() == 0) return;
   if (!in->channels_last) return add_batch_norm(c, out);
   add_striped_norm(c, *in, gives_statistics(c) ? 2 : 0, c.op.phase == Phase::backward, out);
-}
-
-void lower_embedding_gradient(const Context& c, Kernels& out) {
-  const TensorShape* gradient = c.tensor(0);
-  const TensorShape* index = c.tensor(1);
-  if (gradient == nullptr || index == nullptr || gradient->rank == 0) return;
-  const std::int64_t width = gradient->dims[gradient->rank - 1U];
-  if (index->elements() <= most_unsorted_indices) {
-    out.push_back(make(c, c.kernel(0), gradient->type, {ceil_div(width, 32)}, bytes_of(*gradient)));
-    out.back().duration_us += c.kernel(0).step_us * static_cast<double>(index->elements());
-    return;
-  }
-  for (std::size_t k = 1; c.has_kernel(k); ++k) {
-    const KernelTemplate& row = c.kernel(k);
-    const bool ids = row.over == Over::second;
-    const double size =
-        ids ? static_cast<double>(index->elements()) : static_cast<double>(gradient->elements());
-    const double bytes = ids ? 2 * bytes_of(*index) : bytes_of(*gradient);
-    out.push_back(make(c, row, gradient->type,
-                       {static_cast<std::int64_t>(std::ceil(size / row.per_block))}, bytes));
-  }
 }
 
 }  // namespace tandem::lowering

@@ -23,6 +23,9 @@ enum class Recipe : std::uint8_t {
   softmax,      // [0] a warp a row, [1] a block a row, [2] along another dimension
   row_norm,     // [0] forward; backward: [0] input gradient, [1] parameter gradients
   batch_norm,   // [0] a channel stays on the SM, [1] it does not
+  group_norm,   // forward: [0] moments by a block, [1] by a warp, [2] per channel, [3] elements;
+                // backward: [0] sums by a block, [1] by a warp, [2..3] small ones, [4] elements,
+                // [5] parameters
   product,      // the library's choice; [0] sum of split parts
   convolution,  // the library's choice; see convolution.cpp
   convolution_backward,

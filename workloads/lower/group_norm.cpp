@@ -1,0 +1,87 @@
+// Norms of groups of channels (aten/src/ATen/native/cuda/group_norm_kernel.cu): a block goes over
+// the elements of each group of an image, then a kernel over all elements scales them.
+#include <algorithm>
+
+#include "models/kernel/time/rates.h"
+#include "workloads/lower/parts.h"
+
+namespace tandem::lowering {
+namespace {
+
+constexpr std::int64_t wide_block = 512;  // kCUDANumThreads and more: a block, else a warp
+
+struct Groups {
+  std::int64_t images = 1;
+  std::int64_t channels = 1;
+  std::int64_t pixels = 1;
+  std::int64_t groups = 1;
+  std::int64_t elements() const { return images * channels * pixels; }
+};
+
+Groups groups_of(const Context& c, std::size_t first_argument) {
+  const auto stated = [&](std::size_t i) {
+    const auto numbers = integers_of(c.operands.argument(first_argument + i));
+    return numbers.empty() ? 1 : std::max<std::int64_t>(1, numbers[0]);
+  };
+  return {stated(0), stated(1), stated(2), stated(3)};
+}
+
+/// A block for each of `rows` that goes over `length` elements: it takes `block_cycles` and
+/// `step_cycles` for each, an SM that has several at least `busy` of these cycles for each of them.
+void add_rows(const Context& c, const KernelTemplate& wide, const KernelTemplate& narrow,
+              std::int64_t rows, std::int64_t length, double bytes, Kernels& out) {
+  constexpr double busy = 0.55;
+  const bool warp = length < wide_block;
+  KernelTemplate row = warp ? narrow : wide;
+  const GpuArch& gpu = c.gpu();
+  const double of_an_sm = static_cast<double>(rows) / gpu.sm_count;
+  const double most =
+      std::min<double>(gpu.max_blocks_per_sm, double(gpu.max_threads_per_sm) / row.threads);
+  const double together = std::clamp(of_an_sm, 1.0, most);
+  const double steps = row.step_cycles * static_cast<double>(length);
+  const double alone = row.block_cycles + steps * std::max(1.0, busy * together);
+  row.block_cycles = 0;
+  LoweredKernel kernel = make(c, row, float_type(c), {rows}, bytes);
+  const double cycles = alone * std::max(1.0, of_an_sm / most);
+  kernel.duration_us =
+      std::max(kernel.duration_us, gpu.graph_kernel_period_us + cycles / gpu.boost_clock_mhz);
+  out.push_back(std::move(kernel));
+}
+
+void add_small(const Context& c, std::size_t kernel, std::int64_t size, Kernels& out) {
+  const KernelTemplate& row = c.kernel(kernel);
+  const auto blocks = ceil_div(size, static_cast<std::int64_t>(row.per_block));
+  out.push_back(make(c, row, float_type(c), {blocks}));
+}
+
+void lower_forward(const Context& c, const Groups& g, Kernels& out) {
+  const std::int64_t rows = g.images * g.groups;
+  const double bytes = bytes_of(*c.tensor(0));
+  add_rows(c, c.kernel(0), c.kernel(1), rows, g.elements() / rows, bytes, out);
+  if (g.pixels > 1) add_small(c, 2, g.images * g.channels, out);
+  add_sized(c, c.kernel(3), out);
+}
+
+void lower_backward(const Context& c, const Groups& g, Kernels& out) {
+  const std::int64_t planes = g.images * g.channels;
+  add_rows(c, c.kernel(0), c.kernel(1), planes, g.pixels, 2 * bytes_of(*c.tensor(1)), out);
+  add_small(c, 2, planes, out);
+  add_small(c, 3, g.images * g.groups, out);
+  add_sized(c, c.kernel(4), out);
+  add_small(c, 5, g.channels, out);  // its threads go over the images
+  out.back().duration_us +=
+      c.kernel(5).step_cycles * static_cast<double>(g.images) / c.gpu().boost_clock_mhz;
+}
+
+}  // namespace
+
+void lower_group_norm(const Context& c, Kernels& out) {
+  const bool backward = c.op.phase == Phase::backward;
+  const TensorShape* in = c.tensor(backward ? 1 : 0);
+  if (in == nullptr || in->elements() == 0) return;
+  const Groups g = groups_of(c, backward ? 5 : 3);
+  if (backward) return lower_backward(c, g, out);
+  lower_forward(c, g, out);
+}
+
+}  // namespace tandem::lowering
