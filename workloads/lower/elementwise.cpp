@@ -198,6 +198,15 @@ void lower_sequence(const Context& c, Kernels& out) {
   for (std::size_t k = 0; k < c.rule.kernels.size(); ++k) add_sized(c, c.kernel_in_order(k), out);
 }
 
+// Loss.cu: one block reduces the losses of all rows, or each has a thread of its own.
+void lower_picked_loss(const Context& c, Kernels& out) {
+  const bool backward = c.op.phase == Phase::backward;
+  const auto reduction = integers_of(c.operands.argument(backward ? 4 : 3));
+  const bool kept = !reduction.empty() && reduction[0] == 0;
+  if (backward) add_sized(c, c.kernel(2), out);
+  add_sized(c, c.kernel(kept ? 1 : 0), out);
+}
+
 // Along another dimension than the last a thread walks over each line of elements, one after the
 // other (aten/src/ATen/native/cuda/ScanUtils.cuh).
 void lower_running(const Context& c, Kernels& out) {

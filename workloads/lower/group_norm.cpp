@@ -68,9 +68,12 @@ void lower_backward(const Context& c, const Groups& g, Kernels& out) {
   add_small(c, 2, planes, out);
   add_small(c, 3, g.images * g.groups, out);
   add_sized(c, c.kernel(4), out);
-  add_small(c, 5, g.channels, out);  // its threads go over the images
+  // A thread goes over the images of a channel, or several share them.
+  constexpr std::int64_t most_images = 128, shares = 10;
+  const std::int64_t steps = g.images <= most_images ? g.images : g.images / shares;
+  add_small(c, 5, g.channels, out);
   out.back().duration_us +=
-      c.kernel(5).step_cycles * static_cast<double>(g.images) / c.gpu().boost_clock_mhz;
+      c.kernel(5).step_cycles * static_cast<double>(steps) / c.gpu().boost_clock_mhz;
 }
 
 }  // namespace

@@ -194,6 +194,7 @@ RecipeFunction function_of(Recipe recipe) {
   switch (recipe) {
     case Recipe::nothing: return nullptr;
     case Recipe::sequence: return lower_sequence;
+    case Recipe::picked_loss: return lower_picked_loss;
     case Recipe::put: return lower_put;
     case Recipe::elementwise: return lower_elementwise;
     case Recipe::copy: return lower_copy;

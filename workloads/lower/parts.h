@@ -79,6 +79,7 @@ void add_batch_norm(const Context& c, Kernels& out);
 
 // The recipes.
 void lower_sequence(const Context& c, Kernels& out);
+void lower_picked_loss(const Context& c, Kernels& out);
 void lower_put(const Context& c, Kernels& out);
 void lower_elementwise(const Context& c, Kernels& out);
 void lower_copy(const Context& c, Kernels& out);

@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::string_view recipes[] = {"nothing",
                                         "sequence",
+                                        "picked_loss",
                                         "put",
                                         "elementwise",
                                         "copy",

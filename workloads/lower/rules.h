@@ -15,6 +15,8 @@ namespace tandem {
 enum class Recipe : std::uint8_t {
   nothing,      // launches no work
   sequence,     // every kernel of the rule, sized by its own row
+  picked_loss,  // [0] where the losses of rows are reduced, [1] where they are kept; backward
+                // behind [2] zeros
   put,          // [0] sorts the places, then [1] single elements or [2] rows
   elementwise,  // [0] contiguous operands, [1] computed places, [2] other types, [3] a copy first
   copy,         // the same, and [3] plain memory

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -131,6 +132,31 @@ FirstLayer first_layer(const Trace& trace, TimePoint from, OpRows& rows, Counts 
   return out;
 }
 
+/// Whether the layer is given rows of numbers, or single indices: these may be parts of items, as
+/// nodes are of graphs and words of flattened sentences.
+bool takes_rows(const Trace& trace, const OpRow& row, std::uint32_t op) {
+  const auto argument = items_argument(row);
+  const TensorShape* t = argument ? operands_of(trace, op).tensors.at(*argument) : nullptr;
+  return t != nullptr && t->rank <= (row.layer == Layer::embedding ? 1 : 2);
+}
+
+/// What the rows of the first layer are put together to before the last one: items of so many rows
+/// that every layer is given a multiple of them. `rows_given` where there is no such number.
+std::int64_t pooled_items(const Trace& trace, const StepWindow& step, OpRows& rows,
+                          std::int64_t rows_given) {
+  std::int64_t last = rows_given, all = rows_given;  // all: what divides each
+  TimePoint at = step.begin;
+  for (std::uint32_t i = 0; i < trace.ops.size(); ++i) {
+    const TimePoint begin = trace.ops.begin[i];
+    if (begin < step.begin || begin >= step.end) continue;
+    const auto items = items_given(trace, rows.of(i), i);
+    if (!items) continue;
+    all = std::gcd(all, *items);
+    if (begin >= at) at = begin, last = *items;
+  }
+  return last > 1 && last == all ? last : rows_given;
+}
+
 /// Of each step: the leading dimension of the input of the first layer that its thread runs.
 std::vector<std::optional<std::int64_t>> first_items(const Trace& trace,
                                                      const std::vector<StepWindow>& steps) {
@@ -192,8 +218,11 @@ BatchSize batch_of_pass(const Trace& trace, const Links& links) {
     if (merged) compiled = untrained_items(trace, step, rows);
     if (merged && !compiled.items) compiled = items_of_pictures(trace, from, rows);
   }
-  const auto items = merged ? compiled.items : first.items;
+  std::optional<std::int64_t> items = merged ? compiled.items : first.items;
   if (!items) return {};
+  if (!merged && takes_rows(trace, rows.of(first.op), first.op)) {
+    items = pooled_items(trace, step, rows, *items);
+  }
   const TimePoint seen = merged ? compiled.begin : trace.ops.begin[first.op];
   if (launches_unknown_graph(trace, links, from, seen)) return {{}, true};
   return {items};

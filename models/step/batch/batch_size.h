@@ -17,10 +17,11 @@ struct BatchSize {
 
 /// What the annotation of the steps says, else the leading dimension of the input of the first
 /// convolution, embedding or linear layer of the first step (compiled: of the first tensor that its
-/// code is given and no gradient reaches, where products merged the batch); nothing if the trace
-/// has no shapes, or if a CUDA graph is launched before, of which the trace does not tell what it
-/// is given: its layers come first, and what follows may count other things (the points of a
-/// prompt, not images).
+/// code is given and no gradient reaches, where products merged the batch); where that counts rows
+/// and the network puts several of them together, of the input of its last layer; nothing if the
+/// trace has no shapes, or if a CUDA graph is launched before, of which the trace does not tell
+/// what it is given: its layers come first, and what follows may count other things (the points of
+/// a prompt, not images).
 BatchSize batch_size(const Trace& trace, const Links& links);
 
 /// Leaves out the steps of another batch than that of most (of equally many, of the last): those of
