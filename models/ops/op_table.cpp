@@ -190,8 +190,11 @@ constexpr OpRow rows[] = {
     {"gather", K::gather, L::index, promote, O::elements, arguments("tensor - index - output"),
      per_element | keeps_first},
     {"index", K::gather, L::index, promote, O::indexed, arguments("tensor ...")},
-    {"scatter scatter_add scatter_reduce", K::scatter, L::around, promote, O::same,
-     arguments("tensor ..."), per_element},
+    {"scatter scatter_add", K::scatter, L::around, promote, O::same, arguments("tensor ..."),
+     per_element},
+    // Of the reductions that compilers leave to the framework: extremes, means, products.
+    {"scatter_reduce", K::scatter, L::around, promote, O::same, arguments("tensor ..."),
+     per_element | not_generated},
     {"index_put _index_put_impl index_copy index_fill index_reduce put", K::scatter, L::index,
      promote, O::same, arguments("tensor ...")},
     {"index_add", K::scatter, L::index, promote, O::same, arguments("tensor ..."),

@@ -49,9 +49,10 @@ void add_rows(const Context& c, const KernelTemplate& wide, const KernelTemplate
 }
 
 void add_small(const Context& c, std::size_t kernel, std::int64_t size, Kernels& out) {
+  constexpr double few_bytes = 1;  // not those of the operation's operands
   const KernelTemplate& row = c.kernel(kernel);
   const auto blocks = ceil_div(size, static_cast<std::int64_t>(row.per_block));
-  out.push_back(make(c, row, float_type(c), {blocks}));
+  out.push_back(make(c, row, float_type(c), {blocks}, few_bytes));
 }
 
 void lower_forward(const Context& c, const Groups& g, Kernels& out) {

@@ -108,7 +108,8 @@ class TableGradient {
   void add(TableKernel at, std::int64_t size, double bytes) {
     const KernelTemplate& row = kernel_of(c_, at);
     const auto blocks = ceil_div(size, static_cast<std::int64_t>(row.per_block));
-    out_.push_back(make(c_, row, type_, {blocks}, bytes));
+    // None are not those of the operation's operands.
+    out_.push_back(make(c_, row, type_, {blocks}, std::max(bytes, 1.0)));
   }
 
   /// A thread for each row goes through the row's parts.

@@ -117,6 +117,27 @@ TEST(BatchSize, IsThatOfOnePassBesideTheirNumber) {
   EXPECT_EQ(batch.passes, 2);
 }
 
+/// A network that is given `first`, works on `edges` rows as well, and answers with `last` rows.
+std::optional<std::int64_t> batch_of_graphs(int first, int edges, int last) {
+  TraceMaker m;
+  const auto rows = [](int n, const char* behind) { return "[[" + std::to_string(n) + behind; };
+  m.op("aten::embedding", 10, 5, 0, "[[21,80],[" + std::to_string(first) + "]]");
+  m.op("aten::linear", 20, 5, 0, rows(edges, ",160],[80,160]]"));
+  m.op("aten::linear", 30, 5, 0, rows(last, ",80],[1,80]]"));
+  m.kernel(40, 5, -1);
+  return batch_size(m.trace, link_trace(m.trace)).items;
+}
+
+// Molecules of 24 atoms and 50 bonds each: 6144 and 12800 rows of 256. Where rows are no multiple
+// of what the last layer is given (a memory of 100 vectors), or it is given one row, they stand.
+TEST(BatchSize, IsThatOfTheGraphsWhoseNodesAreRows) {
+  EXPECT_EQ(batch_of_graphs(6144, 12800, 256), 256);
+  EXPECT_EQ(batch_of_graphs(6144, 12800, 6144), 6144);
+  EXPECT_EQ(batch_of_graphs(6144, 12800, 100), 6144);
+  EXPECT_EQ(batch_of_graphs(6144, 12800, 1), 6144);
+  EXPECT_EQ(batch_of_graphs(6144, 12345, 256), 6144);
+}
+
 TEST(BatchSize, TakesTheFirstLayerOfTheFirstStep) {
   TraceMaker m;
   m.op("aten::conv2d", 10, 5, 0, "[[99,3]]");  // before the step
