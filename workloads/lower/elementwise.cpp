@@ -292,27 +292,34 @@ double partial_sectors_us(const Context& c, std::int64_t tensors) {
 
 }  // namespace
 
+// Shape.cu: tensors in order are copied in vectors, of others each element's place is computed.
 void lower_concatenation(const Context& c, Kernels& out) {
   if (c.outputs.empty() || c.outputs[0].elements() == 0) return;
   // Metadata of so many tensors fits the arguments of a launch.
   constexpr std::int64_t tensors_a_launch = 128;
   std::int64_t left = 0;
   double largest = 0;
+  bool in_order = true;
   for (const TensorShape& t : c.operands.tensors.shapes) {
     left += t.elements() > 0;
     largest = std::max(largest, static_cast<double>(t.elements()));
+    in_order &= t.channels_last || is_contiguous(t);
   }
-  const KernelTemplate& row = c.kernel(0);
+  KernelTemplate row = c.kernel(in_order ? 0 : 1);
+  const double element_cycles = row.block_cycles / row.per_block;
   const auto all = static_cast<double>(left);
   const double partial_us = partial_sectors_us(c, left);
   for (; left > 0; left -= tensors_a_launch) {
     const std::int64_t tensors = std::min(left, tensors_a_launch);
     double blocks = std::ceil(largest / row.per_block);
     if (row.blocks_per_sm > 0) blocks = std::min(blocks, row.blocks_per_sm * c.gpu().sm_count);
-    const double bytes = 2 * bytes_of(c.outputs[0]) * static_cast<double>(tensors) / all;
+    const double part = static_cast<double>(tensors) / all;
+    const double bytes = 2 * bytes_of(c.outputs[0]) * part;
+    const double elements = static_cast<double>(c.outputs[0].elements()) * part;
+    row.block_cycles = element_cycles * elements / (blocks * static_cast<double>(tensors));
     out.push_back(
         make(c, row, c.outputs[0].type, {static_cast<std::int64_t>(blocks), tensors}, bytes));
-    out.back().duration_us += partial_us * static_cast<double>(tensors) / all;
+    out.back().duration_us += partial_us * part;
   }
 }
 

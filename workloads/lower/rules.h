@@ -34,7 +34,7 @@ enum class Recipe : std::uint8_t {
   depthwise,  // [0] forward pass of a layer with one input channel a group
   attention,
   multi_tensor,        // [0]
-  concatenation,       // [0]
+  concatenation,       // [0] tensors in order, [1] any
   embedding_gradient,  // [0] few indices, [1..] many
   recurrent,
   fourier,  // [0] a pass over one dimension; [1] scales; [2] copies what a pass to reals overwrites
