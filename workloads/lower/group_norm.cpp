@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/kernel/time/rates.h"
+#include "sim/core/bounds/limits.h"
 #include "workloads/lower/parts.h"
 
 namespace tandem::lowering {
@@ -15,7 +16,8 @@ struct Groups {
   std::int64_t channels = 1;
   std::int64_t pixels = 1;
   std::int64_t groups = 1;
-  std::int64_t elements() const { return images * channels * pixels; }
+  std::int64_t planes() const { return limits::product(images, channels); }
+  std::int64_t rows() const { return limits::product(images, groups); }
 };
 
 Groups groups_of(const Context& c, std::size_t first_argument) {
@@ -35,8 +37,8 @@ void add_rows(const Context& c, const KernelTemplate& wide, const KernelTemplate
   KernelTemplate row = warp ? narrow : wide;
   const GpuArch& gpu = c.gpu();
   const double of_an_sm = static_cast<double>(rows) / gpu.sm_count;
-  const double most =
-      std::min<double>(gpu.max_blocks_per_sm, double(gpu.max_threads_per_sm) / row.threads);
+  const double fit = double(gpu.max_threads_per_sm) / row.threads;
+  const double most = std::max(1.0, std::min<double>(gpu.max_blocks_per_sm, fit));
   const double together = std::clamp(of_an_sm, 1.0, most);
   const double steps = row.step_cycles * static_cast<double>(length);
   const double alone = row.block_cycles + steps * std::max(1.0, busy * together);
@@ -56,18 +58,17 @@ void add_small(const Context& c, std::size_t kernel, std::int64_t size, Kernels&
 }
 
 void lower_forward(const Context& c, const Groups& g, Kernels& out) {
-  const std::int64_t rows = g.images * g.groups;
-  const double bytes = bytes_of(*c.tensor(0));
-  add_rows(c, c.kernel(0), c.kernel(1), rows, g.elements() / rows, bytes, out);
-  if (g.pixels > 1) add_small(c, 2, g.images * g.channels, out);
+  const TensorShape& in = *c.tensor(0);
+  add_rows(c, c.kernel(0), c.kernel(1), g.rows(), in.elements() / g.rows(), bytes_of(in), out);
+  if (g.pixels > 1) add_small(c, 2, g.planes(), out);
   add_sized(c, c.kernel(3), out);
 }
 
 void lower_backward(const Context& c, const Groups& g, Kernels& out) {
-  const std::int64_t planes = g.images * g.channels;
-  add_rows(c, c.kernel(0), c.kernel(1), planes, g.pixels, 2 * bytes_of(*c.tensor(1)), out);
-  add_small(c, 2, planes, out);
-  add_small(c, 3, g.images * g.groups, out);
+  const double bytes = 2 * bytes_of(*c.tensor(1));
+  add_rows(c, c.kernel(0), c.kernel(1), g.planes(), g.pixels, bytes, out);
+  add_small(c, 2, g.planes(), out);
+  add_small(c, 3, g.rows(), out);
   add_sized(c, c.kernel(4), out);
   // A thread goes over the images of a channel, or several share them.
   constexpr std::int64_t most_images = 128, shares = 10;

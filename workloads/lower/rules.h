@@ -35,7 +35,7 @@ enum class Recipe : std::uint8_t {
   attention,
   multi_tensor,        // [0]
   concatenation,       // [0] tensors in order, [1] any
-  embedding_gradient,  // [0] few indices, [1..] many
+  embedding_gradient,  // see tables.cpp
   recurrent,
   fourier,  // [0] a pass over one dimension; [1] scales; [2] copies what a pass to reals overwrites
   interpolation,  // of gradients: [0] images with channels first, [1] with channels last; [2] zeros

@@ -129,11 +129,12 @@ class TableGradient {
     const std::int64_t most_warps = row.threads / gpu.warp_size;
     blocks *= ceil_div(warps, most_warps);
     row.threads = static_cast<int>(std::min(warps, most_warps) * gpu.warp_size);
-    const std::int64_t together =
+    const std::int64_t fit =
         std::min<std::int64_t>(gpu.max_blocks_per_sm, gpu.max_threads_per_sm / row.threads);
+    const auto together = static_cast<double>(std::max<std::int64_t>(fit, 1));
     const double of_an_sm = double(blocks) / gpu.sm_count;
     const double wait = row.step_cycles * (1 + longer * std::max(0.0, summed - 1));
-    const double cycles = of_an_sm * std::max(row.block_cycles, wait / double(together));
+    const double cycles = of_an_sm * std::max(row.block_cycles, wait / together);
     row.block_cycles = 0;
     LoweredKernel kernel = make(c_, row, type_, {blocks}, gradient_bytes());
     const double waited_us =

@@ -146,11 +146,7 @@ TEST_F(LoweredImages, WeightNormsOfTheLastDimensionWalkOverRows) {
     bound_.operands.tensors.add(0, weights);
     bound_.operands.tensors.add(1, norms);
     bound_.operands.arguments = {{}, {}, dim};
-    bound_.operands.has_shapes = true;
-    bound_.outputs = {weights, norms};
-    Lowering lowering({find_gpu(configs_.gpus, "h200_sxm"), configs_.time, configs_.libraries,
-                       rules_, configs_.batch.sums});
-    const auto kernels = lowering.kernels(op_, bound_, losses_);
+    const auto kernels = lower_bound({weights, norms});
     EXPECT_EQ(kernels.size(), 1U);
     return kernels.empty() ? 0 : kernels[0].duration_us;
   };
