@@ -222,8 +222,7 @@ void lower_running(const Context& c, Kernels& out) {
   const auto blocks = static_cast<std::int64_t>(std::ceil(lines / row.threads));
   LoweredKernel kernel = make(c, row, in->type, {blocks}, all_bytes(c));
   const double at_once = static_cast<double>(c.gpu().sm_count) * c.gpu().max_threads_per_sm;
-  const double walked_us = row.step_us * length * std::ceil(lines / at_once);
-  kernel.duration_us = std::max(kernel.duration_us, c.gpu().graph_kernel_period_us + walked_us);
+  lasts_at_least(c, row.step_us * length * std::ceil(lines / at_once), kernel);
   out.push_back(std::move(kernel));
 }
 

@@ -2,7 +2,6 @@
 // the elements of each group of an image, then a kernel over all elements scales them.
 #include <algorithm>
 
-#include "models/kernel/time/rates.h"
 #include "sim/core/bounds/limits.h"
 #include "workloads/lower/parts.h"
 
@@ -37,43 +36,38 @@ void add_rows(const Context& c, const KernelTemplate& wide, const KernelTemplate
   KernelTemplate row = warp ? narrow : wide;
   const GpuArch& gpu = c.gpu();
   const double of_an_sm = static_cast<double>(rows) / gpu.sm_count;
-  const double fit = double(gpu.max_threads_per_sm) / row.threads;
-  const double most = std::max(1.0, std::min<double>(gpu.max_blocks_per_sm, fit));
+  const auto most = static_cast<double>(blocks_at_once(c, row));
   const double together = std::clamp(of_an_sm, 1.0, most);
   const double steps = row.step_cycles * static_cast<double>(length);
   const double alone = row.block_cycles + steps * std::max(1.0, busy * together);
   row.block_cycles = 0;
   LoweredKernel kernel = make(c, row, float_type(c), {rows}, bytes);
   const double cycles = alone * std::max(1.0, of_an_sm / most);
-  kernel.duration_us =
-      std::max(kernel.duration_us, gpu.graph_kernel_period_us + cycles / gpu.boost_clock_mhz);
+  lasts_at_least(c, cycles / gpu.boost_clock_mhz, kernel);
   out.push_back(std::move(kernel));
 }
 
-void add_small(const Context& c, std::size_t kernel, std::int64_t size, Kernels& out) {
-  constexpr double few_bytes = 1;  // not those of the operation's operands
-  const KernelTemplate& row = c.kernel(kernel);
-  const auto blocks = ceil_div(size, static_cast<std::int64_t>(row.per_block));
-  out.push_back(make(c, row, float_type(c), {blocks}, few_bytes));
+void add_parameters(const Context& c, std::size_t kernel, std::int64_t size, Kernels& out) {
+  add_small(c, c.kernel(kernel), float_type(c), size, 0, out);
 }
 
 void lower_forward(const Context& c, const Groups& g, Kernels& out) {
   const TensorShape& in = *c.tensor(0);
   add_rows(c, c.kernel(0), c.kernel(1), g.rows(), in.elements() / g.rows(), bytes_of(in), out);
-  if (g.pixels > 1) add_small(c, 2, g.planes(), out);
+  if (g.pixels > 1) add_parameters(c, 2, g.planes(), out);
   add_sized(c, c.kernel(3), out);
 }
 
 void lower_backward(const Context& c, const Groups& g, Kernels& out) {
   const double bytes = 2 * bytes_of(*c.tensor(1));
   add_rows(c, c.kernel(0), c.kernel(1), g.planes(), g.pixels, bytes, out);
-  add_small(c, 2, g.planes(), out);
-  add_small(c, 3, g.rows(), out);
+  add_parameters(c, 2, g.planes(), out);
+  add_parameters(c, 3, g.rows(), out);
   add_sized(c, c.kernel(4), out);
   // A thread goes over the images of a channel, or several share them.
   constexpr std::int64_t most_images = 128, shares = 10;
   const std::int64_t steps = g.images <= most_images ? g.images : g.images / shares;
-  add_small(c, 5, g.channels, out);
+  add_parameters(c, 5, g.channels, out);
   out.back().duration_us +=
       c.kernel(5).step_cycles * static_cast<double>(steps) / c.gpu().boost_clock_mhz;
 }

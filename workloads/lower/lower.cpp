@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/arch/occupancy.h"
 #include "models/kernel/launch_rules.h"
 #include "models/kernel/time/kernel_time.h"
 #include "models/kernel/time/rates.h"
@@ -142,6 +143,20 @@ LoweredKernel make(const Context& c, const KernelTemplate& kernel, DataType type
   out.duration_us = c.gpu().graph_kernel_period_us + kernel.start_us +
                     std::hypot(reached_us(c, kernel, timed_us), issue_us);
   return out;
+}
+
+void add_small(const Context& c, const KernelTemplate& row, DataType type, std::int64_t size,
+               double bytes, Kernels& out) {
+  const auto blocks = ceil_div(size, static_cast<std::int64_t>(row.per_block));
+  out.push_back(make(c, row, type, {blocks}, std::max(bytes, 1.0)));
+}
+
+void lasts_at_least(const Context& c, double us, LoweredKernel& kernel) {
+  kernel.duration_us = std::max(kernel.duration_us, c.gpu().graph_kernel_period_us + us);
+}
+
+std::int64_t blocks_at_once(const Context& c, const KernelTemplate& row) {
+  return std::max(1, occupancy(c.gpu(), geometry_of(row, {})).blocks_per_sm);
 }
 
 LoweredKernel memset_of(const Context& c, std::int64_t bytes) {

@@ -55,6 +55,14 @@ LaunchGeometry geometry_of(const KernelTemplate& kernel, Sides grid, int threads
 /// open.
 LoweredKernel make(const Context& c, const KernelTemplate& kernel, DataType type, Sides grid,
                    double bytes = 0);
+/// A kernel whose blocks share out `size`, `bytes` being what it moves: not the operation's
+/// operands, also where it is next to nothing.
+void add_small(const Context& c, const KernelTemplate& row, DataType type, std::int64_t size,
+               double bytes, Kernels& out);
+/// Has the kernel take so much at least, behind its launch.
+void lasts_at_least(const Context& c, double us, LoweredKernel& kernel);
+/// Blocks of the kernel that an SM holds at once.
+std::int64_t blocks_at_once(const Context& c, const KernelTemplate& row);
 LoweredKernel memset_of(const Context& c, std::int64_t bytes);
 /// A kernel sized by its own row.
 void add_sized(const Context& c, const KernelTemplate& row, Kernels& out);

@@ -132,9 +132,7 @@ void lower_row_norm(const Context& c, Kernels& out) {
   LoweredKernel sums = make(c, row, in->type, {ceil_div(columns, 32)}, 2 * bytes_of(*in));
   // Few blocks walk over all rows; what L2 does not hold takes them longer.
   const double misses = std::min(1.0, 2 * bytes_of(*in) / static_cast<double>(c.gpu().l2_bytes));
-  sums.duration_us =
-      std::max(sums.duration_us, c.gpu().graph_kernel_period_us +
-                                     row.step_us * static_cast<double>(rows) * (1 + misses));
+  lasts_at_least(c, row.step_us * static_cast<double>(rows) * (1 + misses), sums);
   out.push_back(std::move(sums));
 }
 

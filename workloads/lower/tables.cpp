@@ -2,8 +2,7 @@
 // are sorted, each row's gradients are summed in parts of at most ten, and these are summed.
 #include <algorithm>
 
-#include "models/kernel/time/rates.h"
-#include "sim/core/bounds/limits.h"
+#include "models/kernel/time/l2_kept.h"
 #include "workloads/lower/parts.h"
 
 namespace tandem::lowering {
@@ -60,22 +59,21 @@ class TableGradient {
       : c_(c), table_(table), type_(type), out_(out) {}
 
   void sort() {
-    const double keys = double(table_.indices * key_bytes);
-    add(TableKernel::numbers, table_.indices, keys);
+    add(TableKernel::numbers, table_.indices, all_key_bytes());
     clear(2);
-    add(TableKernel::histogram, table_.indices, keys);
+    add(TableKernel::histogram, table_.indices, all_key_bytes());
     add(TableKernel::digit_sums, 1, 0);
     for (std::int64_t digit = 0; digit < digits_of_key; ++digit) {
       clear(1);
-      add(TableKernel::pass, table_.indices, 4 * keys);  // indices and numbers, read and written
+      // Indices and numbers, read and written.
+      add(TableKernel::pass, table_.indices, 4 * all_key_bytes());
     }
   }
 
   void divide() {
-    const double keys = double(table_.indices * key_bytes);
     add_sized(c_, kernel_of(c_, TableKernel::zeros), out_);
     add(TableKernel::unique_start, 1, 0);
-    add(TableKernel::unique, table_.indices, 2 * keys);
+    add(TableKernel::unique, table_.indices, 2 * all_key_bytes());
     add(TableKernel::per_row, table_.rows, 0);
     add(TableKernel::scan_start, 1, 0);
     add(TableKernel::scan, table_.rows, double(2 * table_.rows * key_bytes));
@@ -97,6 +95,8 @@ class TableGradient {
   }
 
  private:
+  double all_key_bytes() const { return double(table_.indices * key_bytes); }
+
   double gradient_bytes() const {
     return double(table_.indices * table_.width * element_bytes(type_));
   }
@@ -106,10 +106,7 @@ class TableGradient {
   }
 
   void add(TableKernel at, std::int64_t size, double bytes) {
-    const KernelTemplate& row = kernel_of(c_, at);
-    const auto blocks = ceil_div(size, static_cast<std::int64_t>(row.per_block));
-    // None are not those of the operation's operands.
-    out_.push_back(make(c_, row, type_, {blocks}, std::max(bytes, 1.0)));
+    add_small(c_, kernel_of(c_, at), type_, size, bytes, out_);
   }
 
   /// A thread for each row goes through the row's parts.
@@ -129,17 +126,13 @@ class TableGradient {
     const std::int64_t most_warps = row.threads / gpu.warp_size;
     blocks *= ceil_div(warps, most_warps);
     row.threads = static_cast<int>(std::min(warps, most_warps) * gpu.warp_size);
-    const std::int64_t fit =
-        std::min<std::int64_t>(gpu.max_blocks_per_sm, gpu.max_threads_per_sm / row.threads);
-    const auto together = static_cast<double>(std::max<std::int64_t>(fit, 1));
+    const auto together = static_cast<double>(blocks_at_once(c_, row));
     const double of_an_sm = double(blocks) / gpu.sm_count;
     const double wait = row.step_cycles * (1 + longer * std::max(0.0, summed - 1));
     const double cycles = of_an_sm * std::max(row.block_cycles, wait / together);
     row.block_cycles = 0;
     LoweredKernel kernel = make(c_, row, type_, {blocks}, gradient_bytes());
-    const double waited_us =
-        gpu.graph_kernel_period_us + std::max(cycles, wait) / gpu.boost_clock_mhz;
-    kernel.duration_us = std::max(kernel.duration_us, waited_us);
+    lasts_at_least(c_, std::max(cycles, wait) / gpu.boost_clock_mhz, kernel);
     out_.push_back(std::move(kernel));
   }
 

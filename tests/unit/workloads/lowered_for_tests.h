@@ -15,14 +15,24 @@ namespace tandem::test {
 
 class LoweredOps : public testing::Test {
  protected:
-  std::vector<LoweredKernel> lower(const std::string& name, std::vector<TensorShape> in,
+  std::vector<LoweredKernel> lower(const std::string& name, const std::vector<TensorShape>& in,
                                    std::vector<TensorShape> out, Phase phase = Phase::forward,
                                    const std::string& gpu = "h200_sxm") {
+    return lower_with(name, in, {}, std::move(out), phase, gpu);
+  }
+
+  /// ... with further arguments behind its tensors.
+  std::vector<LoweredKernel> lower_with(const std::string& name, const std::vector<TensorShape>& in,
+                                        const std::vector<Argument>& further,
+                                        std::vector<TensorShape> out, Phase phase = Phase::forward,
+                                        const std::string& gpu = "h200_sxm") {
     op_.name = name;
     op_.phase = phase;
     bound_ = {};
     for (std::size_t i = 0; i < in.size(); ++i) bound_.operands.tensors.add(i, in[i]);
-    bound_.operands.arguments.resize(in.size());
+    std::vector<Argument>& arguments = bound_.operands.arguments;
+    arguments.resize(in.size());
+    arguments.insert(arguments.end(), further.begin(), further.end());
     return lower_bound(std::move(out), gpu);
   }
 

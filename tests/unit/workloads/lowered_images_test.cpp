@@ -12,21 +12,7 @@ namespace {
 using test::in_channels_last;
 using test::row_major;
 
-class LoweredImages : public test::LoweredOps {
- protected:
-  /// Kernels of an operation whose other arguments are those given, from the third on.
-  std::vector<LoweredKernel> with_arguments(const std::string& name, std::vector<TensorShape> in,
-                                            std::vector<TensorShape> out,
-                                            std::vector<Argument> arguments, Phase phase) {
-    op_.name = name;
-    op_.phase = phase;
-    bound_ = {};
-    for (std::size_t i = 0; i < in.size(); ++i) bound_.operands.tensors.add(i, in[i]);
-    bound_.operands.arguments.resize(in.size());
-    for (Argument& argument : arguments) bound_.operands.arguments.push_back(std::move(argument));
-    return lower_bound(std::move(out));
-  }
-};
+using LoweredImages = test::LoweredOps;
 
 // 1024 planes are 1024 steps of 375 cycles, 194 us, besides the bytes: measured 201 us for 28 x 28
 // pixels, 423 for 224 x 224. With channels last 12.8 million elements take 117 us.
@@ -58,10 +44,8 @@ TEST_F(LoweredImages, InterpolationGoesOverAllPlanesOrTakesAnElementAThread) {
 // us.
 TEST_F(LoweredImages, ImagesAreCutIntoWindowsOneByOne) {
   const TensorShape images = row_major({96, 128, 32, 32}), columns = row_major({96, 512, 256});
-  op_.name = "aten::im2col";
-  bound_.operands.tensors.add(0, images);
-  bound_.operands.arguments = {{}, std::vector<std::int64_t>{2, 2}};
-  const auto cut = lower_bound({columns});
+  const std::vector<std::int64_t> window{2, 2};
+  const auto cut = lower_with("aten::im2col", {images}, {window}, {columns});
   ASSERT_EQ(cut.size(), 96U);
   EXPECT_EQ(cut[0].geometry.grid[0], 32U);
   EXPECT_NEAR(cut[0].duration_us, 3.5, 0.9);
@@ -111,10 +95,9 @@ TEST_F(LoweredImages, NearestPixelsTakeAnElementAThreadAndGradientsAPlaceOfAllIm
 // more than 1024 channels.
 TEST_F(LoweredImages, SampledImagesAreWalkedChannelByChannel) {
   const auto sampled = [&](std::int64_t points, bool corners, std::int64_t channels = 32) {
-    return with_arguments("aten::grid_sampler_2d",
-                          {row_major({64, channels, 8, 8}), row_major({64, points, 4, 2})},
-                          {row_major({64, channels, points, 4})},
-                          {std::int64_t{0}, std::int64_t{0}, corners}, Phase::forward);
+    return lower_with(
+        "aten::grid_sampler_2d", {row_major({64, channels, 8, 8}), row_major({64, points, 4, 2})},
+        {std::int64_t{0}, std::int64_t{0}, corners}, {row_major({64, channels, points, 4})});
   };
   const auto few = sampled(100, false), many = sampled(1360, false), library = sampled(100, true);
   ASSERT_EQ(few.size() + many.size() + library.size(), 3U);
@@ -130,8 +113,8 @@ TEST_F(LoweredImages, SampledImagesAreWalkedChannelByChannel) {
 TEST_F(LoweredImages, GradientsOfSampledImagesAreAddedToZeros) {
   const TensorShape image = row_major({64, 32, 8, 8}), points = row_major({64, 100, 4, 2});
   const auto kernels =
-      with_arguments("aten::grid_sampler_2d_backward", {row_major({64, 32, 100, 4}), image, points},
-                     {image, points}, {std::int64_t{0}, std::int64_t{0}, false}, Phase::backward);
+      lower_with("aten::grid_sampler_2d_backward", {row_major({64, 32, 100, 4}), image, points},
+                 {std::int64_t{0}, std::int64_t{0}, false}, {image, points}, Phase::backward);
   ASSERT_EQ(kernels.size(), 2U);
   EXPECT_NE(kernels[0].name.find("FillFunctor"), std::string::npos);
   EXPECT_NEAR(kernels[1].duration_us, 28, 8);
@@ -140,13 +123,9 @@ TEST_F(LoweredImages, GradientsOfSampledImagesAreAddedToZeros) {
 // Norms of the last dimension: 8 blocks of 16 columns walk over 768 x 48 rows of 17.5 cycles.
 TEST_F(LoweredImages, WeightNormsOfTheLastDimensionWalkOverRows) {
   const TensorShape weights = row_major({768, 48, 128}), norms = row_major({1, 1, 128});
-  op_.name = "aten::_weight_norm_interface";
   const auto us = [&](std::int64_t dim) {
-    bound_ = {};
-    bound_.operands.tensors.add(0, weights);
-    bound_.operands.tensors.add(1, norms);
-    bound_.operands.arguments = {{}, {}, dim};
-    const auto kernels = lower_bound({weights, norms});
+    const auto kernels =
+        lower_with("aten::_weight_norm_interface", {weights, norms}, {dim}, {weights, norms});
     EXPECT_EQ(kernels.size(), 1U);
     return kernels.empty() ? 0 : kernels[0].duration_us;
   };
@@ -157,10 +136,9 @@ TEST_F(LoweredImages, WeightNormsOfTheLastDimensionWalkOverRows) {
 // A window of 128 x 128 places is 16384 steps of 160 cycles: 1.3 ms for each of 16 images, of which
 // three channels have nine windows each (1.1 to 1.2 ms measured).
 TEST_F(LoweredImages, LargeWindowsAreGoneThroughPlaceByPlace) {
-  op_.name = "aten::im2col";
-  bound_.operands.tensors.add(0, row_major({16, 3, 256, 256}));
-  bound_.operands.arguments = {{}, std::vector<std::int64_t>{128, 128}};
-  const auto cut = lower_bound({row_major({16, 3 * 128 * 128, 9})});
+  const std::vector<std::int64_t> window{128, 128};
+  const auto cut = lower_with("aten::im2col", {row_major({16, 3, 256, 256})}, {window},
+                              {row_major({16, 3 * 128 * 128, 9})});
   ASSERT_EQ(cut.size(), 16U);
   EXPECT_NEAR(cut[0].duration_us, 1324, 30);
 }

@@ -34,15 +34,12 @@ class LoweredTables : public test::LoweredOps {
                                   std::int64_t groups, Phase phase) {
     const TensorShape t = row_major({images, channels, side, side});
     const bool backward = phase == Phase::backward;
-    op_.name = backward ? "aten::native_group_norm_backward" : "aten::native_group_norm";
-    op_.phase = phase;
-    bound_ = {};
-    for (std::size_t i = 0; i < (backward ? 2U : 1U); ++i) bound_.operands.tensors.add(i, t);
-    bound_.operands.arguments.resize(backward ? 5 : 3);
-    for (const std::int64_t n : {images, channels, side * side, groups}) {
-      bound_.operands.arguments.push_back(n);
+    if (backward) {
+      return lower_with("aten::native_group_norm_backward", {t, t},
+                        {{}, {}, {}, images, channels, side * side, groups}, {t}, phase);
     }
-    return lower_bound({t});
+    return lower_with("aten::native_group_norm", {t},
+                      {{}, {}, images, channels, side * side, groups}, {t}, phase);
   }
 };
 
@@ -122,13 +119,8 @@ TEST_F(LoweredTables, KeptLossesHaveAThreadEach) {
   TensorShape targets = row_major({279424});
   targets.type = DataType::int64;
   const auto loss = [&](std::int64_t reduction) {
-    op_.name = "aten::nll_loss_forward";
-    op_.phase = Phase::forward;
-    bound_ = {};
-    bound_.operands.tensors.add(0, row_major({279424, 91}));
-    bound_.operands.tensors.add(1, targets);
-    bound_.operands.arguments = {{}, {}, {}, reduction};
-    return us(lower_bound({row_major({279424})}));
+    return us(lower_with("aten::nll_loss_forward", {row_major({279424, 91}), targets},
+                         {{}, reduction}, {row_major({279424})}));
   };
   EXPECT_NEAR(loss(0), 10.6, 2);
   EXPECT_GT(loss(1), 1000);

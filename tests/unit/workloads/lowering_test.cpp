@@ -83,14 +83,12 @@ TEST_F(LoweredOps, ComputedPlacesTakeLanesWhateverTheyMove) {
 TEST_F(LoweredOps, RunningSumsOverRowsWalkThemOneByOne) {
   TensorShape marks = row_major({12288, 8});
   marks.type = DataType::int64;
-  op_.name = "aten::cumsum";
-  bound_.operands.tensors.add(0, marks);
-  bound_.operands.arguments = {{}, std::int64_t{0}};
-  const auto down = lower_bound({marks});
+  const auto along_dim = [&](std::int64_t dim) {
+    return lower_with("aten::cumsum", {marks}, {dim}, {marks});
+  };
+  const auto down = along_dim(0), along = along_dim(-1);
   ASSERT_EQ(down.size(), 1U);
   EXPECT_NEAR(down[0].duration_us, 2210, 10);
-  bound_.operands.arguments = {{}, std::int64_t{-1}};
-  const auto along = lower_bound({marks});
   ASSERT_EQ(along.size(), 1U);
   EXPECT_LT(along[0].duration_us, 5);
 }
@@ -122,20 +120,11 @@ TEST_F(LoweredOps, DepthwiseLayersWithChannelsLastTakeLongerInFp32) {
 // third of what the bytes alone let expect; backward 652.
 TEST_F(LoweredOps, SoftmaxOverChannelsPassesOverThemAgain) {
   const TensorShape scores = row_major({16, 150, 224, 224});
-  op_.phase = Phase::forward;
   const auto us = [&](bool back) {
-    op_.name = back ? "aten::_log_softmax_backward_data" : "aten::_log_softmax";
-    op_.phase = back ? Phase::backward : Phase::forward;
-    bound_ = {};
-    bound_.operands.tensors.add(0, scores);
-    if (back) bound_.operands.tensors.add(1, scores);
-    bound_.operands.arguments = {{}, {}, {}};
-    bound_.operands.arguments[back ? 2 : 1] = std::int64_t{1};
-    bound_.operands.has_shapes = true;
-    bound_.outputs = {scores};
-    Lowering lowering({find_gpu(configs_.gpus, "h200_sxm"), configs_.time, configs_.libraries,
-                       rules_, configs_.batch.sums});
-    const auto kernels = lowering.kernels(op_, bound_, losses_);
+    const Argument dim = std::int64_t{1};
+    const auto kernels = back ? lower_with("aten::_log_softmax_backward_data", {scores, scores},
+                                           {dim}, {scores}, Phase::backward)
+                              : lower_with("aten::_log_softmax", {scores}, {dim}, {scores});
     return kernels.empty() ? 0 : kernels[0].duration_us;
   };
   EXPECT_NEAR(us(false), 907, 140);
@@ -309,8 +298,6 @@ TEST_F(LoweredOps, WeightGradientsOfFewChannelsSpreadTheirPixels) {
   }
 }
 
-// Two dimensions are two passes of 16 MB each way; normalized results are scaled, and what a
-// transform to real numbers would overwrite is copied first.
 // Eight tensors of a column each: 8 x 6291456 sectors of which each writes an eighth, twice 64
 // bytes each time: 6.44 GB through L2 at 9740 GB/s and through the DRAM at 4275, 661 and 1507 us,
 // beside the 403 MB of a copy (measured: 2332 us). One below the other they are a copy.
@@ -379,18 +366,15 @@ TEST_F(LoweredOps, NarrowRecurrentLayersRunAllStepsAtOnce) {
   EXPECT_GE(layer(128, 1).size(), 1U + 2 * 24);  // a cell without gates
 }
 
+// Two dimensions are two passes of 16 MB each way; normalized results are scaled, and what a
+// transform to real numbers would overwrite is copied first.
 TEST_F(LoweredOps, FourierTransformsPassOverEachDimension) {
   TensorShape complex = row_major({16, 64, 64, 33});
   complex.type = DataType::complex64;
   const TensorShape real = row_major({16, 64, 64, 64});
   const auto transform = [&](const char* name, const TensorShape& in, const TensorShape& out,
                              std::int64_t normal) {
-    lower(name, {in}, {out});
-    bound_.operands.arguments = {Argument{}, std::vector<std::int64_t>{2, 3}, normal};
-    bound_.outputs = {out};
-    Lowering lowering({find_gpu(configs_.gpus, "h200_sxm"), configs_.time, configs_.libraries,
-                       rules_, configs_.batch.sums});
-    return lowering.kernels(op_, bound_, losses_).size();
+    return lower_with(name, {in}, {std::vector<std::int64_t>{2, 3}, normal}, {out}).size();
   };
   EXPECT_EQ(transform("aten::_fft_r2c", real, complex, 0), 2U);
   EXPECT_EQ(transform("aten::_fft_c2c", complex, complex, 2), 3U);
