@@ -43,6 +43,8 @@ allowed_includes() {
     models/energy/*)  echo '(sim/core|models/(arch|ops|kernel|energy))/' ;;
     models/runtime/*) echo "(sim/(core|trace)|models/(ops|runtime))/|$plan" ;;
     models/step/*)    echo "(sim/(core|trace)|models/(arch|ops|kernel|memory|energy|runtime|step))/|$plan" ;;
+    # Kernels of a fused group are made of the plan that the folder above makes.
+    models/whatif/compile/kernels/*) allowed_includes models/whatif/compile/groups.h ;;
     models/whatif/*/*) echo "(sim/(core|trace)|models/(arch|ops|kernel|memory|collective|energy|runtime|step|whatif/edit)|${1%/*})/|$plan|models/whatif/(transform|reported)\.h" ;;
     models/whatif/*)  echo "(sim/(core|trace)|models)/|$plan" ;;
     workloads/*)      echo '(sim/(core|trace)|models|workloads)/' ;;

@@ -11,7 +11,7 @@
 
 #include "models/kernel/work/gemm_shape.h"
 #include "models/memory/lives.h"
-#include "models/whatif/compile/kernels.h"
+#include "models/whatif/compile/kernels/generated_kernel.h"
 #include "models/whatif/compile/masks/attention_path.h"
 
 namespace tandem {

@@ -11,6 +11,7 @@
 #include "models/whatif/compile/host/graph_inputs.h"
 #include "models/whatif/compile/host/graph_pieces.h"
 #include "models/whatif/compile/host/host_reads.h"
+#include "models/whatif/compile/kernels/group_kernels.h"
 #include "models/whatif/compile/library.h"
 #include "models/whatif/compile/products.h"
 #include "models/whatif/compile/recomputed.h"

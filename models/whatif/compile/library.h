@@ -11,7 +11,7 @@
 #include "models/kernel/work/gemm_shape.h"
 #include "models/step/one_call.h"
 #include "models/whatif/compile/attention.h"
-#include "models/whatif/compile/kernels.h"
+#include "models/whatif/compile/kernels/generated_kernel.h"
 #include "models/whatif/edit/step_edit.h"
 
 namespace tandem {

@@ -1,4 +1,4 @@
-#include "models/whatif/compile/group_cycles.h"
+#include "models/whatif/compile/kernels/group_cycles.h"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 
 #include "models/ops/op_table.h"
 #include "models/whatif/compile/inductor/splits.h"
-#include "models/whatif/compile/kernels.h"
+#include "models/whatif/compile/kernels/generated_kernel.h"
 
 namespace tandem {
 
@@ -37,15 +37,8 @@ class GroupView {
   double place_bytes() const;
   /// Of windows that nothing states: what they overlap is in the library's time. 0 of others.
   double unstated_window_us() const;
-  /// Rows that are added to a table are read and written there.
-  double scattered_bytes() const;
-  /// Sectors that values are added to in places far from each other.
-  double adds() const;
-  /// Adds to a table that follow one another because they meet in that sector of it which most of
-  /// them reach.
-  double adds_in_turn() const;
-  /// Of the values that are added to a table in FP16, those that find their place taken.
-  double half_adds() const;
+  /// Of the largest operand of an operation from an argument on.
+  double values_of(std::uint32_t op, std::uint8_t from) const;
   double largest(const GeneratedKernel& k) const;
   /// Of the largest tensor that the operation reads or makes.
   double op_elements(std::uint32_t op) const;
@@ -124,20 +117,6 @@ class GroupView {
   bool lies_in_dram(std::uint32_t t) const;
   /// To what a convolution made: part of the layer as the framework runs it.
   bool adds_bias(std::uint32_t op) const;
-  /// Rather than writing them.
-  bool adds_values(const FlowOp& op) const;
-  /// Whether the lanes of a warp have one row of a gradient between them; else each has one of its
-  /// own, because rows are short or lie across.
-  bool adds_rows_together(const FlowOp& op) const;
-  /// That reach the L2 together: those of a row are neighbours.
-  double values_of_a_sector(const FlowOp& op) const;
-  /// The same of a FuseRole::spread: neighbours of a row reach it together, channels that lie side
-  /// by side do not.
-  double spread_together(std::uint32_t op) const;
-  /// Whether the channels of the places that a FuseRole::spread adds to lie side by side.
-  bool spreads_over_channels(const FlowOp& op) const;
-  /// Of the largest operand from an argument on.
-  double values_of(std::uint32_t op, std::uint8_t from) const;
   bool turns_rows(std::uint32_t op, std::uint32_t t) const;
   bool stored_in_rows(std::uint32_t t) const;
   /// The operation and those that generated code computes it from, in its own phase.

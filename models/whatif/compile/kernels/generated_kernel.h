@@ -1,4 +1,4 @@
-// The kernels that a compiler generates for a fused group: bytes, time, name and geometry.
+// A kernel that a compiler generates: what it moves, its time, its name and its operands.
 #pragma once
 
 #include <cstdint>
@@ -38,9 +38,6 @@ struct KernelContext {
   /// Bytes that the operations before each write, and those that all of them write.
   std::vector<double> written;
 };
-
-/// Kernels of `group` in the order in which they run.
-std::vector<GeneratedKernel> group_kernels(const KernelContext& context, const FusionGroup& group);
 
 /// As the compiler names it, without the number at the end: what it is, then what it computes.
 PredictedKernel generated_kernel(const LibraryNames& names, GeneratedKind kind,

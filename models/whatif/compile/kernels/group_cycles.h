@@ -1,7 +1,7 @@
 // Arithmetic of a fused group, in cycles of FP32 lanes.
 #pragma once
 
-#include "models/whatif/compile/group_view.h"
+#include "models/whatif/compile/kernels/group_view.h"
 
 namespace tandem {
 

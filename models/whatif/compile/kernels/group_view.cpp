@@ -1,4 +1,4 @@
-#include "models/whatif/compile/group_view.h"
+#include "models/whatif/compile/kernels/group_view.h"
 
 #include <algorithm>
 #include <bit>
@@ -95,33 +95,6 @@ double GroupView::unstated_window_us() const {
   return generated_pooling_us(c_.law.generated, library_us);
 }
 
-double GroupView::scattered_bytes() const {
-  double sum = 0;
-  for (const std::uint32_t i : group_.ops) {
-    if (flow_op(i).kind != OpKind::scatter || input(i, 0) == no_row) continue;
-    const FlowTensor& table = tensor(input(i, 0));
-    const bool part = fills_state(i) && !adds_values(flow_op(i));
-    const double values = values_of(i, 1) * element_bytes(table.type);
-    sum += part ? std::min(values, table.bytes()) : 2 * table.bytes();
-  }
-  return sum;
-}
-
-double GroupView::values_of(std::uint32_t op, std::uint8_t from) const {
-  double values = 0;
-  for (const FlowUse& use : c_.flow.inputs_of(flow_op(op))) {
-    if (use.argument >= from) values = std::max(values, double(c_.flow.elements_of(use)));
-  }
-  return values;
-}
-
-bool GroupView::adds_values(const FlowOp& op) const {
-  constexpr std::size_t accumulates = 3;  // argument of index_put
-  if (op.kind != OpKind::scatter) return false;
-  return op.row->is(per_element) || op.row->is(adds_rows) ||
-         operands_of(c_.step.trace, op.op).argument(accumulates) == Argument(true);
-}
-
 bool GroupView::lies_last(const FlowOp& op, std::uint8_t argument) const {
   if (c_.images.channels_last) return true;
   const auto inputs = c_.flow.inputs_of(op);
@@ -130,85 +103,12 @@ bool GroupView::lies_last(const FlowOp& op, std::uint8_t argument) const {
   });
 }
 
-bool GroupView::spreads_over_channels(const FlowOp& op) const {
-  if (c_.images.channels_last) return true;
-  // The places are those of what the forward operation read, in its order.
-  return std::any_of(c_.flow.ops.begin(), c_.flow.ops.end(), [&](const FlowOp& forward) {
-    return op.sequence >= 0 && forward.sequence == op.sequence &&
-           forward.phase == FlowPhase::forward && lies_last(forward, 0);
-  });
-}
-
-double GroupView::spread_together(std::uint32_t i) const {
-  const FlowOp& op = flow_op(i);
-  const double together = c_.law.generated.added_together;
-  constexpr std::size_t strides = 5;  // argument of col2im
-  const auto steps = integers_of(operands_of(c_.step.trace, op.op).argument(strides));
-  const bool folds = op.row->output == OutputRule::folded && !steps.empty();
-  if (outputs(i).empty() || (!folds && spreads_over_channels(op))) return 1;
-  if (folds) return std::max(1.0, together / double(std::max<std::int64_t>(1, steps.back())));
-  // Neighbours that meet in one place follow one another.
-  const double values = values_of(i, 0), places = double(tensor(outputs(i).front()).elements);
-  return std::max(1.0, 2 * together / std::sqrt(std::max(4.0, values / places)));
-}
-
-double GroupView::values_of_a_sector(const FlowOp& op) const {
-  const auto outs = c_.flow.outputs_of(op);
-  if (op.row->is(per_element) || outs.empty()) return 1;
-  return sector_bytes / std::max(1, element_bytes(tensor(outs[0]).type));
-}
-
-double GroupView::adds() const {
-  double sum = 0;
-  for (const std::uint32_t i : group_.ops) {
-    const FlowOp& op = flow_op(i);
-    if (adds_values(op)) sum += values_of(i, 1) / values_of_a_sector(op);
-    if (c_.plan.roles[i] == FuseRole::spread) {
-      sum += spread_places(op) * values_of(i, 0) / spread_together(i);
-    }
+double GroupView::values_of(std::uint32_t op, std::uint8_t from) const {
+  double values = 0;
+  for (const FlowUse& use : c_.flow.inputs_of(flow_op(op))) {
+    if (use.argument >= from) values = std::max(values, double(c_.flow.elements_of(use)));
   }
-  return sum;
-}
-
-bool GroupView::adds_rows_together(const FlowOp& op) const {
-  const TensorShape* x = operands_of(c_.step.trace, op.op).tensors.at(0);
-  if (x == nullptr || x->rank == 0) return false;
-  const auto last = static_cast<std::size_t>(x->rank - 1);
-  return x->dims[last] >= c_.gpu.warp_size && x->strides[last] <= 1;
-}
-
-double GroupView::adds_in_turn() const {
-  double most = 0;
-  for (const std::uint32_t i : group_.ops) {
-    const FlowOp& op = flow_op(i);
-    const auto outs = c_.flow.outputs_of(op);
-    if (outs.empty() || op.row->output != OutputRule::table) continue;
-    const FlowTensor& table = tensor(outs.front());
-    const double rows = std::max(1.0, values_of(i, 1));
-    const double width = std::max(1.0, values_of(i, 0) / rows);
-    const double columns = double(sector_bytes) / element_bytes(DataType::fp32);
-    const double together = adds_rows_together(op) ? columns : 1;
-    const double sectors = std::max(1.0, table.bytes() / sector_bytes);
-    const double even = rows * width / together / sectors;
-    const double share = clamped_row_share(c_.step.trace, c_.flow, op);
-    const double known = share * rows * std::min(width, columns) / together;
-    most = std::max(most, share > 0 ? known : even * c_.law.generated.uneven_adds);
-  }
-  return most;
-}
-
-double GroupView::half_adds() const {
-  double sum = 0;
-  for (const std::uint32_t i : group_.ops) {
-    if (flow_op(i).kind != OpKind::scatter || input(i, 0) == no_row) continue;
-    // Neighbours of a row are added as pairs, in one instruction; a value alone is compared and
-    // swapped until no other came between.
-    if (!flow_op(i).row->is(per_element) && adds_rows_together(flow_op(i))) continue;
-    const FlowTensor& table = tensor(input(i, 0));
-    if (table.type == DataType::fp16)
-      sum += std::max(0.0, values_of(i, 1) - double(table.elements));
-  }
-  return sum;
+  return values;
 }
 
 double GroupView::largest(const GeneratedKernel& k) const {
