@@ -1,4 +1,5 @@
-"""Layers that `switch`, `lines` and `narrow` hold few of: images of an odd number of pixels, few channels a group, and an item a group."""
+"""Layers that `switch`, `lines` and `narrow` hold few of: images of an odd number of pixels, few channels a group, and an item a group;
+depthwise layers of channels that are no multiple of four."""
 from ops_compute import conv_cases
 
 TYPES = ("tf32", "fp16")
@@ -16,6 +17,9 @@ FEW_CHANNELS = [  # channels of a group, groups, image, filter
 FEW_BATCHES = (16, 64, 128)
 ITEMS = [(512, 8), (512, 16), (512, 32), (256, 32), (256, 64), (128, 64), (128, 128), (64, 128)]   # channels, image
 ITEM_BATCHES = (4, 8, 32)
+WIDER_ITEMS = [(512, 8), (512, 16), (256, 32), (128, 64), (64, 128)]   # channels, image before each side is doubled
+DEPTHWISE_WIDTHS = (126, 127, 128, 190, 254, 255, 256, 382, 510, 512, 1020)   # those of gated networks are twice an odd number
+DEPTHWISE_IMAGES = [(8, 128), (8, 64), (8, 32), (32, 32), (8, 16), (64, 14)]  # batch, image
 
 
 def odd_images():
@@ -41,3 +45,19 @@ def items():
         for batch in ITEM_BATCHES:
             for dtype in TYPES:
                 yield from conv_cases("grouped", (1, batch * c, size, size), (batch * c, c, 3, 3), 1, 1, batch, dtype, False)
+
+
+def wider_items():
+    """The same, transposed with a stride of two: the gradient of inputs is what such a network runs forward."""
+    for c, size in WIDER_ITEMS:
+        for batch in ITEM_BATCHES:
+            for dtype in TYPES:
+                yield from conv_cases("grouped", (1, batch * c, 2 * size + 1, 2 * size + 1), (batch * c, c, 3, 3), 2, 0, batch, dtype, False)
+
+
+def odd_depthwise():
+    for c in DEPTHWISE_WIDTHS:
+        for batch, size in DEPTHWISE_IMAGES:
+            for dtype in TYPES:
+                for nhwc in (False, True):
+                    yield from conv_cases("depthwise", (batch, c, size, size), (c, 1, 3, 3), 1, 1, c, dtype, nhwc)

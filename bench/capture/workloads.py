@@ -6,6 +6,7 @@ import networks_aims as aims
 import networks_answers as answers
 import networks_asked as asked
 import networks_formed as formed
+import networks_further as further
 import networks_images as images
 import networks_joined as joined
 import networks_known as known
@@ -40,6 +41,7 @@ BUILDERS = {
     **unlike.UNLIKE,
     **labelled.LABELLED,
     **known.KNOWN,
+    **further.FURTHER,
     **plain.PLAIN,
     "resnet50": images.vision("resnet50", SGD),
     "mobilenet_v2": images.vision("mobilenet_v2", SGD),

@@ -310,18 +310,24 @@ LoweredKernel depthwise_kernel(const Context& c, const Layer& l, const KernelTem
   return kernel;
 }
 
+/// Whether the library has no kernel of its own for the weight gradient with channels last: in FP32
+/// of large windows, and of channels that 16 bytes do not hold whole.
+bool lacks_own_kernel(const Layer& l) {
+  constexpr int large_window = 7;
+  constexpr std::int64_t aligned_channels = 4;
+  return l.input.type == DataType::fp32 &&
+         (l.conv.kernel_h >= large_window || l.output.dims[1] % aligned_channels != 0);
+}
+
 /// Gradients; small images leave threads of the weight gradient without an element.
 void add_depthwise(const Context& c, const Layer& l, Part part, Kernels& out) {
   constexpr double lost_pixels = 75;  // of each image, in the weight gradient
   const bool weights = part == depthwise_weight_gradient || part == depthwise_weight_gradient_nhwc;
   const double slowdown = weights ? 1 + lost_pixels / static_cast<double>(pixels(l.output)) : 1;
-  // The library has no kernel of its own for FP32 weight gradients of large windows.
-  constexpr int large_window = 7;
-  const bool large = part == depthwise_weight_gradient_nhwc && l.input.type == DataType::fp32 &&
-                     l.conv.kernel_h >= large_window;
   const KernelTemplate& row =
-      large ? c.input.rules.kernel("depthwise_weight_gradient_nhwc_large", c.gpu().compute_major)
-            : c.kernel(part);
+      part == depthwise_weight_gradient_nhwc && lacks_own_kernel(l)
+          ? c.input.rules.kernel("depthwise_weight_gradient_nhwc_general", c.gpu().compute_major)
+          : c.kernel(part);
   LoweredKernel kernel = depthwise_kernel(c, l, row, weights ? l.output : l.input, slowdown);
   if (part == depthwise_weight_gradient) {
     kernel.geometry.grid[0] = static_cast<std::uint32_t>(l.weight.elements());

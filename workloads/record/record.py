@@ -170,8 +170,9 @@ def parse_arguments(argv):
                         help="the value of a symbol for whoever gives none")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
                         help="a further argument of the program, a Python literal, e.g. num_classes=10")
-    parser.add_argument("--reads", type=int, metavar="VALUE",
-                        help="what a number that the program reads from the device is taken to be")
+    parser.add_argument("--reads", type=int, nargs="+", metavar="VALUE",
+                        help="what numbers that the program reads from the device are taken to be, in its order; the last one stands for "
+                             "all further ones")
     return parser.parse_args(argv)
 
 

@@ -153,9 +153,10 @@ class Recorder(TorchDispatchMode):
     """Writes down every operation on the meta device that would launch a kernel."""
 
     def __init__(self, modules, reads, half=None):
-        """`half`: the type of 16 bits that stands for FP32, if any does (forms.py)."""
+        """`reads`: what the numbers that the program reads are taken to be, in its order; the last one stands for all
+        further ones. `half`: the type of 16 bits that stands for FP32, if any does (forms.py)."""
         super().__init__()
-        self.modules, self.reads, self.half = modules, reads, half
+        self.modules, self.reads, self.half = modules, list(reads or ()), half
         self.masks = Masks()
         self.ops, self.tensors, self.storages = [], [], []
         self.values = {}       # what memory holds, by storage, type, sizes, strides, offset -> tensor
@@ -226,8 +227,11 @@ class Recorder(TorchDispatchMode):
 
     def read(self, function, args):
         """The host reads a number that only the device would know."""
-        answer = cuda.ANSWERS[-1] if cuda.ANSWERS else self.reads
-        if answer is None:
+        if cuda.ANSWERS:
+            answer = cuda.ANSWERS[-1]
+        elif self.reads:
+            answer = self.reads.pop(0) if len(self.reads) > 1 else self.reads[0]
+        else:
             raise CannotRecord("aten::_local_scalar_dense: the program reads a number of the device; found at "
                                f"{user_line()}\n--reads VALUE goes on as if that number were VALUE")
         self.note(function, args, {}, None, self.context(args))

@@ -152,6 +152,16 @@ def asks(batch=8):
     return Program(Asks(), (torch.randn(batch, 4),))
 
 
+class AsksTwice(nn.Module):
+    def forward(self, x):
+        x = torch.relu(x) if x.sum() > 0 else torch.tanh(x)
+        return x + 1 if x.sum() > 0 else x * 2
+
+
+def asks_twice(batch=8):
+    return Program(AsksTwice(), (torch.randn(batch, 4),))
+
+
 class Selects(nn.Module):
     def forward(self, x):
         return x[torch.nonzero(x[:, 0])]
@@ -674,6 +684,9 @@ class Recordings(unittest.TestCase):
         self.assertEqual(code, 2)
         self.assertRegex(said, r"aten::_local_scalar_dense: .*sample_programs.py:\d+: if x.sum\(\) > 0:")
         self.assertEqual(self.names(self.network("asks", "--task", "infer", "--reads", "1"))[-1], "aten::add")
+        made = [name for name in self.names(self.network("asks_twice", "--task", "infer", "--reads", "0", "1"))
+                if name in ("aten::relu", "aten::tanh", "aten::add", "aten::mul")]
+        self.assertEqual(made, ["aten::tanh", "aten::add"])
 
         code, _, said = self.run_recorder("copied_to_host")
         self.assertEqual(code, 2)

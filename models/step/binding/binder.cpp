@@ -78,6 +78,18 @@ std::uint32_t not_squared(const Dataflow& flow, std::uint32_t tensor) {
   return alike ? base : tensor;
 }
 
+/// The type of what a concatenation makes where its operands differ in theirs: they are copied one
+/// by one into slices of the result, and these state it. Unknown where there are none.
+DataType sliced_type(const Step& step, const Dataflow& flow, const FlowOp& op,
+                     const OutputShape& joined) {
+  const auto& parent = flow.nesting.parent;
+  for (std::uint32_t r = op.op + 1; r < parent.size() && parent[r] == op.op; ++r) {
+    const TensorShape* whole = operands_of(step.trace, r).tensors.at(0);
+    if (whole != nullptr && same_dims(*whole, joined.shape)) return whole->type;
+  }
+  return DataType::unknown;
+}
+
 /// Whether the operation writes values into some places of its first operand.
 bool writes_into(const Step& step, const FlowOp& op) {
   return op.kind == OpKind::scatter && is_in_place(text_of(step.trace, step.trace.ops.name[op.op]));
@@ -133,7 +145,11 @@ void Binder::bind_op(std::uint32_t i) {
   const OpTensors& tensors = joins ? typed : in.tensors;
   bind_inputs(op, row, tensors);
   const std::string_view name = text_of(step_.trace, step_.trace.ops.name[op.op]);
-  const std::vector<OutputShape> outputs = output_shapes(row, name, tensors, in.arguments);
+  std::vector<OutputShape> outputs = output_shapes(row, name, tensors, in.arguments);
+  if (joins && outputs.size() == 1) {
+    const DataType type = sliced_type(step_, flow_, op, outputs[0]);
+    if (type != DataType::unknown) outputs[0].shape.type = type;
+  }
   if (in.made.empty()) {
     bind_outputs(i, in, outputs);
   } else {

@@ -58,6 +58,10 @@ void add_movement(Fields& fields) {
   add("rolled_row_us", "us",
       "of a sum over rows of a rolled image, for a row: such sums are not split",
       &G::rolled_row_us);
+  add("window_row_us", "us",
+      "... over windows of attention whose places are a power of two, for a table of relative "
+      "places, a window",
+      &G::window_row_us);
   add("half_add_us", "us",
       "of the GPU for an FP16 value that is added to a place in memory to which others add",
       &G::half_add_us);

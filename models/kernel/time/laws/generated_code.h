@@ -36,6 +36,7 @@ struct GeneratedCode {
   double looped_operand_ratio = 0;
   double sum_step_us = 0;
   double rolled_row_us = 0;
+  double window_row_us = 0;
   double half_add_us = 0;
   double sector_add_us = 0;
   double uneven_adds = 0;

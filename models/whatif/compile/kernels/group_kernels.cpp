@@ -152,8 +152,13 @@ class GroupKernels : private ChannelNorms {
       const auto outs = view_.outputs(i);
       const double columns =
           outs.empty() ? 1 : std::max(1.0, double(view_.tensor(outs[0]).elements));
+      const std::uint32_t scores = summed_scores(view_, i);
       if (sums_rolled(view_, i)) {
         out_.push_back(rolled_sum(view_, i, columns));
+      } else if (scores != no_row) {
+        const double row_us = walks_windows(view_, i) ? c_.law.generated.window_row_us : 0;
+        reduce({view_.loaded(view_.input(scores, 0)), view_.input(scores, 1)},
+               {.columns = columns, .row_us = row_us});
       } else {
         reduce({view_.input(i, 0)}, {.columns = columns, .plain = true});
       }

@@ -54,13 +54,25 @@ bool is_lowering(const Trace& trace, const Dataflow& flow, const FlowOp& op) {
                    [](const OpRow& row) { return row.autocast == CastPolicy::lower; }) != no_row;
 }
 
-bool attends_to_signals(const Dataflow& flow, const AttentionStyle& style,
-                        const FlowOp& attention) {
-  const std::uint8_t keys = attention.row->arguments.at(ArgumentName::key);
+bool is_of_signals(const Dataflow& flow, const AttentionStyle& style, const FlowOp& attention,
+                   ArgumentName operand) {
+  const std::uint8_t argument = attention.row->arguments.at(operand);
   const auto inputs = flow.inputs_of(attention);
   return std::any_of(inputs.begin(), inputs.end(), [&](const FlowUse& use) {
-    return use.argument == keys && style.of_signals[use.tensor];
+    return use.argument == argument && style.of_signals[use.tensor];
   });
+}
+
+bool attends_to_signals(const Dataflow& flow, const AttentionStyle& style,
+                        const FlowOp& attention) {
+  return is_of_signals(flow, style, attention, ArgumentName::key);
+}
+
+/// Whether pictures attend to themselves, rather than tokens to each other or to pictures.
+bool attends_within_pictures(const Dataflow& flow, const AttentionStyle& style,
+                             const FlowOp& attention) {
+  return !style.tokens || (attends_to_signals(flow, style, attention) &&
+                           is_of_signals(flow, style, attention, ArgumentName::query));
 }
 
 /// Whether what is attended to holds tokens, which may be masked.
@@ -147,7 +159,7 @@ AttentionStyle attention_style(const Step& step, const Dataflow& flow) {
       style.of_signals[made] = signals;
     }
   }
-  style.plain_pictures = !style.tokens && attends_to_plain_pictures(trace, flow, style.of_signals);
+  style.plain_pictures = attends_to_plain_pictures(trace, flow, style.of_signals, of_tokens);
   return style;
 }
 
@@ -157,7 +169,9 @@ AttentionPath attention_path(const Trace& trace, const Dataflow& flow, const Att
   if (asked.forward == nullptr || asked.masked) return AttentionPath::keep;
   if (asked.compiled != CompiledMask::not_known) return path_of(asked.compiled);
   if (!asked.scaled) return AttentionPath::keep;
-  if (style.plain_pictures) return asked.causal ? AttentionPath::keep : AttentionPath::math;
+  if (style.plain_pictures && attends_within_pictures(flow, style, *asked.forward)) {
+    return asked.causal ? AttentionPath::keep : AttentionPath::math;
+  }
   if (!attends_to_text(flow, style, *asked.forward)) return AttentionPath::keep;
   if (asked.causal && !style.numbers) return AttentionPath::keep;
   const bool in_memory = asked.causal || is_padded(trace, style, *asked.forward);

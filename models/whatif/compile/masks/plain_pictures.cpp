@@ -10,15 +10,19 @@ namespace {
 /// Looks for what encoders have that are not masked. Operations in the order of the program.
 class PictureEncoder {
  public:
-  PictureEncoder(const Trace& trace, const Dataflow& flow, const std::vector<bool>& of_signals)
+  PictureEncoder(const Trace& trace, const Dataflow& flow, const std::vector<bool>& of_signals,
+                 const std::vector<bool>& of_tokens)
       : trace_(trace),
         flow_(flow),
         of_signals_(of_signals),
-        attended_(flow.tensors.size(), false) {}
+        of_tokens_(of_tokens),
+        beside_tokens_(std::find(of_tokens.begin(), of_tokens.end(), true) != of_tokens.end()),
+        attended_(flow.tensors.size(), false),
+        looked_up_(flow.tensors.size(), false) {}
 
   bool plain() {
     for (const FlowOp& op : flow_.ops) {
-      if (op.phase != FlowPhase::forward || !op.in_model) continue;
+      if (op.phase != FlowPhase::forward || !op.in_model || is_of_tokens(op)) continue;
       if (has_other_part(op)) return false;
       mark(op);
     }
@@ -41,6 +45,12 @@ class PictureEncoder {
     return op != nullptr && op->kind == kind;
   }
 
+  bool is_of_tokens(const FlowOp& op) const {
+    const auto made = flow_.outputs_of(op);
+    return reads_any(flow_, op, of_tokens_) ||
+           std::any_of(made.begin(), made.end(), [&](std::uint32_t t) { return of_tokens_[t]; });
+  }
+
   bool has_other_part(const FlowOp& op) const {
     const auto inputs = flow_.inputs_of(op);
     if (inputs.empty() || op.row == nullptr) return false;
@@ -51,6 +61,10 @@ class PictureEncoder {
       default: break;
     }
     if (concatenates(op)) return joins_behind(op);
+    if (beside_tokens_) {
+      return scales_columns(op) ||
+             (reads_any(flow_, op, looked_up_) && reads_any(flow_, op, of_signals_));
+    }
     return scales_columns(op) || looks_up(op);
   }
 
@@ -104,21 +118,29 @@ class PictureEncoder {
     pictures_ |= convolves;
     clips_ |= convolves && is_of_clips(op);
     joins_ |= concatenates(op) && !attended;
-    for (const std::uint32_t made : flow_.outputs_of(op)) attended_[made] = attended;
+    const bool looked_up = looks_up(op) || reads_any(flow_, op, looked_up_);
+    for (const std::uint32_t made : flow_.outputs_of(op)) {
+      attended_[made] = attended;
+      looked_up_[made] = looked_up;
+    }
   }
 
   const Trace& trace_;
   const Dataflow& flow_;
   const std::vector<bool>& of_signals_;
-  std::vector<bool> attended_;  // per tensor: made of what attention made
+  const std::vector<bool>& of_tokens_;
+  bool beside_tokens_ = false;
+  std::vector<bool> attended_;   // per tensor: made of what attention made
+  std::vector<bool> looked_up_;  // per tensor: made of rows of a table
   bool pictures_ = false, attends_ = false, clips_ = false, joins_ = false;
 };
 
 }  // namespace
 
 bool attends_to_plain_pictures(const Trace& trace, const Dataflow& flow,
-                               const std::vector<bool>& of_signals) {
-  return PictureEncoder(trace, flow, of_signals).plain();
+                               const std::vector<bool>& of_signals,
+                               const std::vector<bool>& of_tokens) {
+  return PictureEncoder(trace, flow, of_signals, of_tokens).plain();
 }
 
 }  // namespace tandem

@@ -166,10 +166,15 @@ Whole::Read Whole::converted(std::uint32_t i, std::int64_t elements) const {
   return {read != no_row ? read : latest, no_row};
 }
 
-/// `x.to(dtype)` that does nothing in FP32: of 16 bits it is one to FP32, of FP32 one back.
+/// `x.to(dtype)` that does nothing in FP32: of 16 bits it is one to FP32, of FP32 one back. A
+/// further slice of what is converted slice by slice has 16 bits like the others.
 void Whole::convert(std::uint32_t i, std::int64_t elements) {
   const auto [tensor, reader] = converted(i, elements);
   if (tensor == no_row) return;
+  const bool by_slices = elements < flow_.tensors[tensor].elements;
+  if (by_slices && std::find(views_.begin(), views_.end(), tensor) != views_.end()) {
+    change_.tensors[tensor] = half_;
+  }
   const bool back = change_.tensors[tensor] == DataType::fp32;
   const DataType to = back ? half_ : DataType::fp32;
   plan(i, reader, tensor, elements, to);

@@ -292,6 +292,20 @@ TEST(Dataflow, WhatIsJoinedHasTheWidestTypeOfItsParts) {
   EXPECT_EQ(joined.elements, 8 * 48);
 }
 
+// A word for the class in FP32, which is a parameter, before patches in 16 bits: only the slices
+// that each is copied to say that both are joined in FP32, which is what is read next.
+TEST(Dataflow, SlicesOfWhatIsJoinedSayItsType) {
+  FlowMaker m;
+  m.op("aten::relu", "[[8,7,32]]", R"(["c10::Half"])");
+  m.op_on_slices("aten::cat", "[[[8,1,32],[8,7,32]],[]]", R"(["TensorList","Scalar"])",
+                 "[[8,8,32],[],[],[]]", R"(["float","Scalar","Scalar","Scalar"])", R"(["","1"])");
+  m.op("aten::relu", "[[8,8,32]]", R"(["float"])");
+  const Dataflow flow = dataflow(m.step());
+  ASSERT_EQ(flow.ops.size(), 3U);
+  EXPECT_EQ(flow.tensors[flow.outputs_of(flow.ops[1])[0]].type, DataType::fp32);
+  EXPECT_EQ(flow.tensors[flow.inputs_of(flow.ops[2])[0].tensor].producer, 1U);
+}
+
 // Two halves of one tensor meet a tensor of a half's size: strides of 32 over rows of 16 say which
 // they are, both when they are read and when the backward pass reads what was kept.
 TEST(Dataflow, SlicesArePartsOfTheTensorThatTheirStridesStepOver) {

@@ -67,6 +67,18 @@ class FlowMaker {
     ++n_;
   }
 
+  /// The same of an operation that takes a slice of its result before its own kernel.
+  void op_on_slices(std::string_view path, std::string_view dims, std::string_view types,
+                    std::string_view made, std::string_view made_type, std::string_view concrete) {
+    const double begin = 10 + 20.0 * n_;
+    enter(path, begin, {dims, types, "", concrete});
+    const std::uint32_t slice = maker_.op("aten::narrow", begin + 3, 2, thread);
+    maker_.operands(slice, {made, made_type, "", ""});
+    maker_.launch(begin + 8, 4, 100 + n_, thread);
+    run_kernel(begin + 14, 8, 100 + n_, "vectorized");
+    ++n_;
+  }
+
   /// A value is copied to the host, which waits for it; `computes`: behind a kernel.
   void read(std::string_view path, bool computes = false, std::string_view type = R"(["bool"])") {
     const double begin = 10 + 20.0 * n_;

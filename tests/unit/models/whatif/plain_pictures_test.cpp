@@ -105,15 +105,22 @@ TEST(PlainPictures, AVisionTransformerIsTakenToBeMaskedOnceItIsCompiled) {
 }
 
 TEST(PlainPictures, WhatOtherEncodersAreBuiltOfKeepsTheirKernels) {
-  const Parts others[] = {
-      {.tokens = true},     {.table = true},  {.two_norms = true},
-      {.columns = true},    {.turned = true}, {.words_behind = true},
-      {.image_made = true}, {.sound = true},  {.clips = true, .class_word = false}};
+  const Parts others[] = {{.table = true},        {.two_norms = true},
+                          {.columns = true},      {.turned = true},
+                          {.words_behind = true}, {.image_made = true},
+                          {.sound = true},        {.clips = true, .class_word = false}};
   for (const Parts& parts : others) {
     EXPECT_EQ(attention_of(parts), AttentionPath::keep) << &parts - others;
   }
   EXPECT_EQ(attention_of({.clips = true}),
             AttentionPath::math);  // ViViT joins a word for the class
+}
+
+// TrOCR: a plain encoder of pictures beside a decoder of words. CLIP: one that is not plain.
+TEST(PlainPictures, TokensBesideThemChangeNothing) {
+  EXPECT_EQ(attention_of({.tokens = true}), AttentionPath::math);
+  EXPECT_EQ(attention_of({.tokens = true, .table = true}), AttentionPath::keep);
+  EXPECT_EQ(attention_of({.tokens = true, .two_norms = true}), AttentionPath::keep);
 }
 
 // torch.nn and timm give attention no scale, and never make a mask.
