@@ -1,5 +1,6 @@
 #include "models/whatif/precision/layers.h"
 
+#include <cmath>
 #include <vector>
 
 #include "models/kernel/choice/depthwise_rule.h"
@@ -61,11 +62,13 @@ std::optional<MeasuredChange> depthwise_change(const TypedStep& s, const LayerPa
 }
 
 /// In channels-last order both types run alike, and ratios did better on captures in that order.
-/// But for depthwise windows wider than 5, dilated or of one row or column the library has fast
-/// kernels in 16 bits only.
-bool types_differ_in_channels_last(const LayerShape& shape) {
-  constexpr double widest_direct_fp32 = 5;
-  return is_depthwise(shape) && (shape.side > widest_direct_fp32 || !is_compact(shape));
+/// But for depthwise windows wider than 5, dilated or of one row or column, and for the gradients
+/// of channels that are no multiple of 4, the library has fast kernels in 16 bits only.
+bool types_differ_in_channels_last(const LayerShape& shape, bool backward) {
+  constexpr double widest_direct_fp32 = 5, loaded = 4;
+  const bool unaligned = backward && std::fmod(shape.in_channels, loaded) != 0;
+  return is_depthwise(shape) &&
+         (shape.side > widest_direct_fp32 || !is_compact(shape) || unaligned);
 }
 
 std::optional<MeasuredChange> change_of(const TypedStep& s, const LayerPass& p, DataType from,
@@ -254,7 +257,8 @@ bool retype_layer(TypedStep& s, const FlowOp& op, DataType from, DataType to) {
   const auto shape = conv_shape(context);
   if (!shape || is_volume(context) || is_transposed(context)) return false;
   const LayerShape layer = layer_shape(*shape, Pass::forward);
-  if (shape->channels_last && !types_differ_in_channels_last(layer)) return false;
+  const bool backward = op.kind == OpKind::convolution_backward;
+  if (shape->channels_last && !types_differ_in_channels_last(layer, backward)) return false;
   const std::vector<LayerPass> passes = layer_passes(s, op, *shape);
   std::vector<MeasuredChange> changes;
   for (const LayerPass& p : passes) {
