@@ -94,6 +94,19 @@ TEST(TrainedParameters, AreOfOnePassWhereItsLayersRunAgain) {
   EXPECT_EQ(m.trained().shapes().size(), 4U);
 }
 
+// Eight experts whose weights are one parameter: a layer takes a slice of it.
+TEST(TrainedParameters, AreTakenSliceBySlice) {
+  PassMaker m;
+  m.layer(), m.stores("[[8,32,16]]"), m.update();
+  TrainedParameters trained = m.trained();
+  TensorShape slice;
+  slice.rank = 2;
+  slice.dims[0] = 32, slice.dims[1] = 16;
+  EXPECT_TRUE(trained.takes(slice));
+  slice.dims[1] = 8;
+  EXPECT_FALSE(trained.takes(slice));
+}
+
 // 8 images whose gradient is asked, and the filters of their layer.
 TEST(TrainedParameters, AreNoImages) {
   PassMaker m;
