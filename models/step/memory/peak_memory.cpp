@@ -235,6 +235,7 @@ Parameters count_parameters(const Trace& trace, const BatchOps& ops, const OpNes
   Parameters out, frozen;
   TrainedParameters gradients(trace, step);
   const auto add = [&](const TensorShape& t) {
+    if (gradients.holds_as_slice(t)) return;
     out.add(t);
     if (!gradients.takes(t)) frozen.add(t);
   };

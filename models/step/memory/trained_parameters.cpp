@@ -154,18 +154,19 @@ TrainedParameters::TrainedParameters(const Trace& trace, const StepWindow& step)
   for (const Reached& r : marks.reached) reached_[dims_of(*r.shape)].push_back(*r.shape);
 }
 
-/// Experts whose weights are one parameter are run one after the other, each with its own slice.
-bool TrainedParameters::holds_as_slices(const std::vector<std::int64_t>& dims) const {
-  return dims.size() > 1 && std::any_of(reached_.begin(), reached_.end(), [&](const auto& entry) {
-           const std::vector<std::int64_t>& whole = entry.first;
-           return whole.size() == dims.size() + 1 &&
-                  std::equal(dims.begin(), dims.end(), whole.begin() + 1);
-         });
+bool TrainedParameters::holds_as_slice(const TensorShape& t) const {
+  const std::vector<std::int64_t> dims = dims_of(t);
+  if (dims.size() < 2 || reached_.count(dims) > 0) return false;
+  return std::any_of(reached_.begin(), reached_.end(), [&](const auto& entry) {
+    const std::vector<std::int64_t>& whole = entry.first;
+    return whole.size() == dims.size() + 1 &&
+           std::equal(dims.begin(), dims.end(), whole.begin() + 1);
+  });
 }
 
 bool TrainedParameters::takes(const TensorShape& t) {
   const auto it = reached_.find(dims_of(t));
-  if (it == reached_.end()) return holds_as_slices(dims_of(t));
+  if (it == reached_.end()) return false;
   for (TensorShape& reached : it->second) {  // a report without types states none of gradients
     if (reached.type == DataType::unknown) reached.type = t.type;
   }

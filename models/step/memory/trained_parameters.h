@@ -23,14 +23,15 @@ class TrainedParameters {
   /// How many forward and backward passes reach all of them before the optimizer uses their
   /// gradients (gradient accumulation): 1 where each has its own update, or none was seen.
   std::int64_t passes() const { return passes_; }
-  /// A layer or graph of the step takes `t`. False: no gradient reaches one of its dimensions, nor
-  /// one that it is a slice of.
+  /// A layer or graph of the step takes `t`. False: no gradient reaches one of its dimensions.
   bool takes(const TensorShape& t);
   std::vector<TensorShape> shapes() const;
 
- private:
-  bool holds_as_slices(const std::vector<std::int64_t>& dims) const;
+  /// Whether what a layer takes is a slice of one of them: experts whose weights are one parameter
+  /// are run one after the other.
+  bool holds_as_slice(const TensorShape& t) const;
 
+ private:
   std::map<std::vector<std::int64_t>, std::vector<TensorShape>> reached_;  // by dimensions
   std::int64_t passes_ = 1;
 };

@@ -98,13 +98,13 @@ TEST(TrainedParameters, AreOfOnePassWhereItsLayersRunAgain) {
 TEST(TrainedParameters, AreTakenSliceBySlice) {
   PassMaker m;
   m.layer(), m.stores("[[8,32,16]]"), m.update();
-  TrainedParameters trained = m.trained();
+  const TrainedParameters trained = m.trained();
   TensorShape slice;
   slice.rank = 2;
   slice.dims[0] = 32, slice.dims[1] = 16;
-  EXPECT_TRUE(trained.takes(slice));
+  EXPECT_TRUE(trained.holds_as_slice(slice));
   slice.dims[1] = 8;
-  EXPECT_FALSE(trained.takes(slice));
+  EXPECT_FALSE(trained.holds_as_slice(slice));
 }
 
 // 8 images whose gradient is asked, and the filters of their layer.
