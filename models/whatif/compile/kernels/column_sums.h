@@ -1,28 +1,32 @@
-// Sums over rows that generated code runs otherwise than by parts of columns.
+// Kernels of sums over rows: gradients of biases, of scales, of tables, sums over pixels.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
-#include "models/whatif/compile/kernels/group_view.h"
+#include "models/whatif/compile/kernels/channel_norms.h"
 
 namespace tandem {
 
-/// Whether what the operation adds up is a copy of what was rolled.
-bool sums_rolled(const GroupView& view, std::uint32_t op);
+class ColumnSums : protected ChannelNorms {
+ public:
+  using ChannelNorms::ChannelNorms;
 
-/// The places are those before the roll, which an index gives: the sum is left to as few blocks as
-/// there are columns, eight in each.
-GeneratedKernel rolled_sum(const GroupView& view, std::uint32_t op, double columns);
+  /// Sums over the pixels of channels-last images are columns: where they are split, a kernel of
+  /// its own adds up what the group computes, or what it stores.
+  void add_pixel_sum(std::uint32_t op, std::size_t norms);
 
-/// The gradient of a softmax that the operation adds up and nothing stores (a product reads it in
-/// 16 bits): the kernel of the sum computes it once more from what the softmax made. no_row: it
-/// adds up something else, or what is stored.
-std::uint32_t summed_scores(const GroupView& view, std::uint32_t op);
+  /// The gradients of a row norm's scale and shift: sums over all rows. Where rows are many, the
+  /// kernel that holds them takes the sums along and only their parts are left to be added.
+  void sum_gradient_rows(std::uint32_t op);
 
-/// Whether the sum is over the first dimension (windows) of scores whose sides are powers of two.
-/// It goes to a table of relative places, and the code that adds it to its rows then has an index
-/// for each side: a block takes 32 scores of one row and goes through all windows. (Of other sides
-/// there is one index, and many blocks share the windows.)
-bool walks_windows(const GroupView& view, std::uint32_t op);
+  /// All sums of the group over leading dimensions.
+  void sum_columns();
+
+ private:
+  /// Images that the group stores, as many elements as `like` has.
+  std::vector<std::uint32_t> stored_images(std::uint32_t like) const;
+};
 
 }  // namespace tandem

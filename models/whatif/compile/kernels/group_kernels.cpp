@@ -1,19 +1,16 @@
 #include "models/whatif/compile/kernels/group_kernels.h"
 
 #include <algorithm>
-#include <cmath>
 
-#include "models/whatif/compile/inductor/splits.h"
-#include "models/whatif/compile/kernels/channel_norms.h"
 #include "models/whatif/compile/kernels/column_sums.h"
 
 namespace tandem {
 namespace {
 
 /// The kernels of a group, in the order in which they run.
-class GroupKernels : private ChannelNorms {
+class GroupKernels : private ColumnSums {
  public:
-  using ChannelNorms::ChannelNorms;
+  using ColumnSums::ColumnSums;
 
   std::vector<GeneratedKernel> build() {
     const std::size_t norms = view_.count(FuseRole::channel_norm);
@@ -102,67 +99,6 @@ class GroupKernels : private ChannelNorms {
                         return c_.plan.roles[i] == FuseRole::row && !adds_all(i);
                       });
     add_whole(rows ? view_.row_kind() : GeneratedKind::pointwise);
-  }
-
-  /// Images that the group stores, as many elements as `like` has.
-  std::vector<std::uint32_t> stored_images(std::uint32_t like) const {
-    std::vector<std::uint32_t> out;
-    for (const std::uint32_t t : group_.writes) {
-      if (view_.tensor(t).elements == view_.tensor(like).elements) out.push_back(t);
-    }
-    return out;
-  }
-
-  /// Sums over the pixels of channels-last images are columns: where they are split, a kernel of
-  /// its own adds up what the group computes, or what it stores.
-  void add_pixel_sum(std::uint32_t op, std::size_t norms) {
-    const auto outs = view_.outputs(op);
-    const std::uint32_t x = view_.input(op, 0);
-    const double results = std::max(1.0, double(view_.tensor(outs.front()).elements));
-    const SumShape sum{results, std::ceil(double(view_.tensor(x).elements) / results)};
-    if (outer_parts(c_.gpu, sum) == 1) {
-      const bool whole = holds_columns(sum);
-      add_whole(GeneratedKind::reduction, whole ? SumOrder::short_columns : SumOrder::streamed);
-    } else if (const auto stored = stored_images(x); norms > 0 || !stored.empty()) {
-      add_whole(GeneratedKind::pointwise);
-      reduce(norms > 0 ? std::vector{x} : stored, {.columns = results});
-    } else {
-      reduce(group_.reads, {.columns = results});
-    }
-  }
-
-  /// The gradients of a row norm's scale and shift: sums over all rows. Where rows are many, the
-  /// kernel that holds them takes the sums along and only their parts are left to be added.
-  void sum_gradient_rows(std::uint32_t op) {
-    const std::uint32_t scale = view_.input(op, 5), grad = view_.input(op, 0);
-    const double columns = scale == no_row ? 1 : double(view_.tensor(scale).elements);
-    const double all = grad == no_row ? 1 : double(view_.tensor(grad).elements);
-    const bool across = view_.saved_across(op);
-    if (sums_along_rows(all / columns, columns) && !across) {
-      for (int i = 0; i < 2; ++i) finish(columns, c_.law.generated.mixed_sum_us);
-      return;
-    }
-    reduce({grad, view_.input(op, 1)},
-           {.columns = std::max(1.0, columns), .kinds = 2, .across = across});
-  }
-
-  void sum_columns() {
-    for (const std::uint32_t i : group_.ops) {
-      if (c_.plan.roles[i] != FuseRole::column_sum || view_.input(i, 0) == no_row) continue;
-      const auto outs = view_.outputs(i);
-      const double columns =
-          outs.empty() ? 1 : std::max(1.0, double(view_.tensor(outs[0]).elements));
-      const std::uint32_t scores = summed_scores(view_, i);
-      if (sums_rolled(view_, i)) {
-        out_.push_back(rolled_sum(view_, i, columns));
-      } else if (scores != no_row) {
-        const double row_us = walks_windows(view_, i) ? c_.law.generated.window_row_us : 0;
-        reduce({view_.loaded(view_.input(scores, 0)), view_.input(scores, 1)},
-               {.columns = columns, .row_us = row_us});
-      } else {
-        reduce({view_.input(i, 0)}, {.columns = columns, .plain = true});
-      }
-    }
   }
 };
 
