@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/kernel/choice/depthwise_rule.h"
 #include "models/kernel/choice/layer_rule.h"
 #include "models/kernel/time/rates.h"
 #include "models/ops/op_table.h"
@@ -311,12 +312,12 @@ LoweredKernel depthwise_kernel(const Context& c, const Layer& l, const KernelTem
 }
 
 /// Whether the library has no kernel of its own for the weight gradient with channels last: in FP32
-/// of large windows, and of channels that 16 bytes do not hold whole.
+/// of large windows, and of channels that its loads do not hold whole.
 bool lacks_own_kernel(const Layer& l) {
   constexpr int large_window = 7;
-  constexpr std::int64_t aligned_channels = 4;
   return l.input.type == DataType::fp32 &&
-         (l.conv.kernel_h >= large_window || l.output.dims[1] % aligned_channels != 0);
+         (l.conv.kernel_h >= large_window ||
+          !loads_hold_channels(static_cast<double>(l.output.dims[1])));
 }
 
 /// Gradients; small images leave threads of the weight gradient without an element.

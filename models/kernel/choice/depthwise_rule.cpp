@@ -31,4 +31,9 @@ bool library_runs_depthwise(const LayerShape& s) {
   return s.stride == 2 && pays_with_stride(s, width);
 }
 
+bool loads_hold_channels(double channels) {
+  constexpr double loaded = 4;
+  return std::fmod(channels, loaded) == 0;
+}
+
 }  // namespace tandem

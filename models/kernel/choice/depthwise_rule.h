@@ -10,4 +10,8 @@ namespace tandem {
 /// in channels-last order the library every one.
 bool library_runs_depthwise(const LayerShape& shape);
 
+/// Whether four FP32 channels of a pixel, loaded at once, leave none over: where channels are the
+/// order of images, the library has no fast gradient of the weights in FP32 for others.
+bool loads_hold_channels(double channels);
+
 }  // namespace tandem

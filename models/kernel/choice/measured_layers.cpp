@@ -62,11 +62,11 @@ std::array<bool, 2> aligned(const LayerShape& s) {
   return {std::fmod(4 * s.pixels, load) == 0, std::fmod(2 * s.pixels, load) == 0};
 }
 
-/// Whether channels by themselves fill the loads of the library's kernels, where they are the order
-/// of images. Those that do not run otherwise, in FP32 twenty times as long.
-bool loads_whole_channels(const LayerShape& s) {
-  constexpr double loaded = 4;
-  return !s.channels_last || std::fmod(s.in_channels, loaded) == 0;
+/// Whether both have channels that loads hold whole, where these are the order of images, or
+/// neither has: others run otherwise, in FP32 twenty times as long.
+bool load_alike(const LayerShape& a, const LayerShape& b) {
+  return !a.channels_last ||
+         loads_hold_channels(a.in_channels) == loads_hold_channels(b.in_channels);
 }
 
 double octaves(double a, double b) {
@@ -133,8 +133,7 @@ std::vector<Neighbour> neighbours(const M& m, const LayerShape& shape, const Lay
   for (const MeasuredLayer& layer : m.layers.like(shape)) {
     const LayerShape& s = layer.shape;
     if (kind == LayerKind::depthwise && !s.line &&
-        (library_runs_depthwise(s) != library_runs_depthwise(shape) ||
-         loads_whole_channels(s) != loads_whole_channels(shape))) {
+        (library_runs_depthwise(s) != library_runs_depthwise(shape) || !load_alike(s, shape))) {
       continue;
     }
     double d = distance(shape, s, kind);

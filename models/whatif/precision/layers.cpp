@@ -1,6 +1,5 @@
 #include "models/whatif/precision/layers.h"
 
-#include <cmath>
 #include <vector>
 
 #include "models/kernel/choice/depthwise_rule.h"
@@ -65,8 +64,8 @@ std::optional<MeasuredChange> depthwise_change(const TypedStep& s, const LayerPa
 /// But for depthwise windows wider than 5, dilated or of one row or column, and for the gradients
 /// of channels that are no multiple of 4, the library has fast kernels in 16 bits only.
 bool types_differ_in_channels_last(const LayerShape& shape, bool backward) {
-  constexpr double widest_direct_fp32 = 5, loaded = 4;
-  const bool unaligned = backward && std::fmod(shape.in_channels, loaded) != 0;
+  constexpr double widest_direct_fp32 = 5;
+  const bool unaligned = backward && !loads_hold_channels(shape.in_channels);
   return is_depthwise(shape) &&
          (shape.side > widest_direct_fp32 || !is_compact(shape) || unaligned);
 }

@@ -26,7 +26,7 @@ class PictureEncoder {
       if (has_other_part(op)) return false;
       mark(op);
     }
-    return pictures_ && attends_ && (joins_ || !clips_);
+    return pictures_ && attends_ && (joins_ || !(clips_ || beside_tokens_));
   }
 
  private:
@@ -61,7 +61,7 @@ class PictureEncoder {
       default: break;
     }
     if (concatenates(op)) return joins_behind(op);
-    if (beside_tokens_) {
+    if (beside_tokens_) {  // places may be those of tokens, unless pictures are added to them
       return scales_columns(op) ||
              (reads_any(flow_, op, looked_up_) && reads_any(flow_, op, of_signals_));
     }

@@ -42,7 +42,8 @@ void convolve(FlowMaker& m, const std::string& dims, const std::string& padding,
        "sm90_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc");
 }
 
-/// 127 patches of each of two pictures, a word for their class, one layer of two heads of 64.
+/// 127 patches of each of two pictures and a word for their class, or 128; one layer of two heads
+/// of 64.
 Step picture_encoder(const Parts& p) {
   FlowMaker m;
   if (p.tokens) {
@@ -54,7 +55,8 @@ Step picture_encoder(const Parts& p) {
   } else if (p.sound) {
     convolve(m, "[2,3,2032],[128,3,16]", "[0]", "[16]");
   } else {
-    convolve(m, "[2,3,16,2032],[128,3,16,16]", "[0, 0]", "[16, 16]");
+    const std::string width = p.class_word ? "2032" : "2048";
+    convolve(m, "[2,3,16," + width + "],[128,3,16,16]", "[0, 0]", "[16, 16]");
   }
   if (p.class_word) {
     m.op("aten::cat",
@@ -121,6 +123,7 @@ TEST(PlainPictures, TokensBesideThemChangeNothing) {
   EXPECT_EQ(attention_of({.tokens = true}), AttentionPath::math);
   EXPECT_EQ(attention_of({.tokens = true, .table = true}), AttentionPath::keep);
   EXPECT_EQ(attention_of({.tokens = true, .two_norms = true}), AttentionPath::keep);
+  EXPECT_EQ(attention_of({.tokens = true, .class_word = false}), AttentionPath::keep);  // SigLIP
 }
 
 // torch.nn and timm give attention no scale, and never make a mask.
