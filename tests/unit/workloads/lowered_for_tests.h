@@ -21,6 +21,16 @@ class LoweredOps : public testing::Test {
     return lower_with(name, in, {}, std::move(out), phase, gpu);
   }
 
+  /// Of the longest kernel that makes the gradient of the filters, of which images stay as large.
+  double weight_gradient_us(const TensorShape& images, const TensorShape& filters) {
+    double longest = 0;
+    for (const LoweredKernel& k : lower("aten::convolution_backward", {images, images, filters},
+                                        {images, filters}, Phase::backward)) {
+      if (k.name.find("wgrad") != std::string::npos) longest = std::max(longest, k.duration_us);
+    }
+    return longest;
+  }
+
   /// ... with further arguments behind its tensors.
   std::vector<LoweredKernel> lower_with(const std::string& name, const std::vector<TensorShape>& in,
                                         const std::vector<Argument>& further,

@@ -114,7 +114,7 @@ void KernelWriter::reduce(std::vector<std::uint32_t> reads, const Sums& sums) {
   work.transposed = sums.across;
   k.us = sums.plain ? streamed_us(c_.gpu, c_.law.generated.column_sum, k.bytes)
                     : sum_us(k, work, sums.moments);
-  if (sums.row_us > 0) {
+  if (sums.row_us > 0 && parts == 1) {
     k.us = std::max(k.us, c_.law.generated.reduction.floor_us + sums.row_us * sum.addends);
   }
   k.geometry = flat_geometry(columns * parts / (narrow ? 16 : 64), 128);

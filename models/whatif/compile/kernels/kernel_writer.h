@@ -33,7 +33,7 @@ class KernelWriter {
     bool across = false;    // neighbouring columns lie far from each other
     bool plain = false;     // nothing else is computed, of one operand
     double more_bytes = 0;  // read besides the operands
-    double row_us = 0;      // at least, for each row of a column: 0 where many are on their way
+    double row_us = 0;      // at least, for each row of a column that is not cut into parts
   };
 
   /// Sums over rows for each of the columns, in parts that further kernels add up.

@@ -47,8 +47,7 @@ class PictureEncoder {
 
   bool is_of_tokens(const FlowOp& op) const {
     const auto made = flow_.outputs_of(op);
-    return reads_any(flow_, op, of_tokens_) ||
-           std::any_of(made.begin(), made.end(), [&](std::uint32_t t) { return of_tokens_[t]; });
+    return std::any_of(made.begin(), made.end(), [&](std::uint32_t t) { return of_tokens_[t]; });
   }
 
   bool has_other_part(const FlowOp& op) const {
@@ -61,11 +60,11 @@ class PictureEncoder {
       default: break;
     }
     if (concatenates(op)) return joins_behind(op);
-    if (beside_tokens_) {  // places may be those of tokens, unless pictures are added to them
-      return scales_columns(op) ||
-             (reads_any(flow_, op, looked_up_) && reads_any(flow_, op, of_signals_));
-    }
-    return scales_columns(op) || looks_up(op);
+    // Beside tokens, places may be theirs, unless pictures are added to them.
+    const bool placed = beside_tokens_
+                            ? reads_any(flow_, op, looked_up_) && reads_any(flow_, op, of_signals_)
+                            : looks_up(op);
+    return scales_columns(op) || placed;
   }
 
   /// Whether a convolution is of more dimensions than pictures have.

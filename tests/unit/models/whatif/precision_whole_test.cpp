@@ -99,6 +99,24 @@ TEST(PrecisionWhole, ConversionsOfTheProgramStay) {
   for (const PlannedCast& cast : c.casts) EXPECT_EQ(cast.elements, 8 * 64 * 256);
 }
 
+// Two halves of what a layer made, each taken to FP32 (Mamba 2): the second is no way back.
+TEST(PrecisionWhole, SlicesOfOneTensorAreConvertedOneByOne) {
+  FlowMaker m;
+  m.op("aten::linear>aten::mm", "[[512,256],[256,512]]", two_floats, "", "sgemm");
+  m.strides = "[[32768,512,1],[],[],[],[]]";
+  for (int half = 0; half < 2; ++half) m.idle("aten::to", conversion_dims, conversion_types);
+  m.strides = "[[32768,512,1],[32768,512,1]]";
+  m.op("aten::mul", "[[8,64,256],[8,64,256]]", two_floats);
+  const Step step = m.step();
+  const Dataflow flow = dataflow(step);
+  const TypeChange c = whole(step.trace, flow, DataType::bf16, 256);
+  ASSERT_EQ(flow.ops.size(), 2U);
+  EXPECT_EQ(c.ops[0], DataType::bf16);
+  EXPECT_EQ(c.ops[1], DataType::fp32);
+  ASSERT_EQ(c.casts.size(), 2U);
+  for (const PlannedCast& cast : c.casts) EXPECT_EQ(cast.to, DataType::fp32);
+}
+
 TEST(PrecisionWhole, CastsOfAutocastVanishThoseOfTheProgramStay) {
   const Step step = cast_by_both(true);
   const Dataflow flow = dataflow(step);
