@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from networks_answers import random_words, writes
-from networks_labelled import labelled, next_words
+from networks_labelled import labelled, next_words, read_aloud
 from networks_libraries import Applied, towards
 from networks_read import Named, of_classes, random_pictures
 from networks_varied import word_loss
@@ -28,16 +28,11 @@ def pictures_and_questions(batch, device, seq=64, size=224):
 
 def printed_pages(batch, device, seq=64, size=256):
     """Donut: a Swin of windows of 8 sees a page, four layers of MBart write down what it says."""
-    from transformers import DonutSwinConfig, DonutSwinModel, MBartConfig, MBartForCausalLM, VisionEncoderDecoderConfig
-    from transformers import VisionEncoderDecoderModel
+    from transformers import DonutSwinConfig, DonutSwinModel, MBartConfig, MBartForCausalLM
     seen = DonutSwinConfig(image_size=size, window_size=8, embed_dim=96, depths=[2, 2, 6, 2], num_heads=[3, 6, 12, 24])
     told = MBartConfig(vocab_size=50304, d_model=768, decoder_layers=4, decoder_attention_heads=12, decoder_ffn_dim=3072,
                        is_decoder=True, add_cross_attention=True, is_encoder_decoder=False, use_cache=False)
-    config = VisionEncoderDecoderConfig.from_encoder_decoder_configs(seen, told)
-    config.decoder_start_token_id, config.pad_token_id = 2, 1
-    model = VisionEncoderDecoderModel(config, encoder=DonutSwinModel(seen, add_pooling_layer=False), decoder=MBartForCausalLM(told))
-    return labelled(model, {"pixel_values": random_pictures(batch, device, size), "labels": random_words(50265, batch, seq, device)},
-                    {"seq": seq})
+    return read_aloud(DonutSwinModel(seen, add_pooling_layer=False), MBartForCausalLM(told), random_pictures(batch, device, size), seq)
 
 
 def filled_forms(batch, device, seq=256):

@@ -51,17 +51,22 @@ def classed_clips(batch, device, frames=16, size=112):
     return labelled(VideoMAEForVideoClassification(config), {"pixel_values": clips, "labels": labels})
 
 
+def read_aloud(seen, told, pictures, seq):
+    """An encoder of pictures and a decoder of words, of a vocabulary of 50265, that says what is written on them."""
+    from transformers import VisionEncoderDecoderConfig, VisionEncoderDecoderModel
+    config = VisionEncoderDecoderConfig.from_encoder_decoder_configs(seen.config, told.config)
+    config.decoder_start_token_id, config.pad_token_id = 2, 1
+    model = VisionEncoderDecoderModel(config, encoder=seen, decoder=told)
+    return labelled(model, {"pixel_values": pictures, "labels": random_words(50265, len(pictures), seq, pictures.device)}, {"seq": seq})
+
+
 def printed_lines(batch, device, seq=64):
     """TrOCR: six layers of ViT of 768, four layers of words that attend to its patches."""
-    from transformers import TrOCRConfig, TrOCRForCausalLM, VisionEncoderDecoderConfig, VisionEncoderDecoderModel, ViTConfig, ViTModel
+    from transformers import TrOCRConfig, TrOCRForCausalLM, ViTConfig, ViTModel
     seen = ViTConfig(num_hidden_layers=6, image_size=224)
     told = TrOCRConfig(vocab_size=50265, d_model=768, decoder_layers=4, decoder_attention_heads=12, decoder_ffn_dim=3072,
                        cross_attention_hidden_size=768, is_decoder=True, add_cross_attention=True, use_cache=False)
-    config = VisionEncoderDecoderConfig.from_encoder_decoder_configs(seen, told)
-    config.decoder_start_token_id, config.pad_token_id = 2, 1
-    model = VisionEncoderDecoderModel(config, encoder=ViTModel(seen, add_pooling_layer=False), decoder=TrOCRForCausalLM(told))
-    return labelled(model, {"pixel_values": random_pictures(batch, device), "labels": random_words(50265, batch, seq, device)},
-                    {"seq": seq})
+    return read_aloud(ViTModel(seen, add_pooling_layer=False), TrOCRForCausalLM(told), random_pictures(batch, device), seq)
 
 
 def classed_sounds(batch, device, seconds=10):
