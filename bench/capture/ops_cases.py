@@ -11,7 +11,7 @@ from ops_layout import layout, triton_layout
 from ops_lines import few_groups, lines, widening
 from ops_memory import copies, norms, pointwise, reductions, softmaxes
 from ops_narrow import narrow, narrow_nhwc, stems, thin, wide_stems
-from ops_odd import few_channels, items, odd_depthwise, odd_images, wider_items
+from ops_odd import few_channels, items, odd_depthwise, odd_images, wide_depthwise, wider_items
 from ops_switch import grid, switch, windows
 from ops_triton import triton
 from ops_windows import causal_lines, large_stems, spread, spread_lines, stripes
@@ -35,6 +35,7 @@ GROUPS = {
     "stems": stems, "wide_stems": wide_stems, "narrow": narrow, "narrow_nhwc": narrow_nhwc,
     "thin": thin, "channels": channels, "spread": spread, "spread_lines": spread_lines, "stripes": stripes,
     "causal_lines": causal_lines, "large_stems": large_stems, "odd_images": odd_images, "odd_depthwise": odd_depthwise, "wider_items": wider_items,
+    "wide_depthwise": wide_depthwise,
     "few_channels": few_channels, "items": items, "generated": generated,
     "generated_more": generated_more, "generated_rows": generated_rows, "generated_loops": generated_loops,
 }

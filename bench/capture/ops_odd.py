@@ -1,5 +1,5 @@
 """Layers that `switch`, `lines` and `narrow` hold few of: images of an odd number of pixels, few channels a group, and an item a group;
-depthwise layers of channels that are no multiple of four."""
+depthwise layers of channels that are no multiple of four, and of wide windows."""
 from ops_compute import conv_cases
 
 TYPES = ("tf32", "fp16")
@@ -20,6 +20,9 @@ ITEM_BATCHES = (4, 8, 32)
 WIDER_ITEMS = [(512, 8), (512, 16), (256, 32), (128, 64), (64, 128)]   # channels, image before each side is doubled
 DEPTHWISE_WIDTHS = (126, 127, 128, 190, 254, 255, 256, 382, 510, 512, 1020)   # those of gated networks are twice an odd number
 DEPTHWISE_IMAGES = [(8, 128), (8, 64), (8, 32), (32, 32), (8, 16), (64, 14)]  # batch, image
+WIDE_WIDTHS = (60, 120, 240, 384, 1024)   # channels of depthwise layers of wide windows
+WIDE_IMAGES = [(64, 7), (32, 14), (32, 28), (16, 56)]  # batch, image
+WIDE_WINDOWS = [(9, 1), (9, 2), (11, 1)]  # filter, stride
 
 
 def odd_images():
@@ -61,3 +64,12 @@ def odd_depthwise():
             for dtype in TYPES:
                 for nhwc in (False, True):
                     yield from conv_cases("depthwise", (batch, c, size, size), (c, 1, 3, 3), 1, 1, c, dtype, nhwc)
+
+
+def wide_depthwise():
+    for filter_, stride in WIDE_WINDOWS:
+        for c in WIDE_WIDTHS:
+            for batch, size in WIDE_IMAGES:
+                for dtype in TYPES:
+                    for nhwc in (False, True):
+                        yield from conv_cases("depthwise", (batch, c, size, size), (c, 1, filter_, filter_), stride, filter_ // 2, c, dtype, nhwc)

@@ -5,6 +5,7 @@ from torch import nn
 import networks_aims as aims
 import networks_answers as answers
 import networks_asked as asked
+import networks_chosen as chosen
 import networks_formed as formed
 import networks_further as further
 import networks_images as images
@@ -42,6 +43,7 @@ BUILDERS = {
     **labelled.LABELLED,
     **known.KNOWN,
     **further.FURTHER,
+    **chosen.CHOSEN,
     **plain.PLAIN,
     "resnet50": images.vision("resnet50", SGD),
     "mobilenet_v2": images.vision("mobilenet_v2", SGD),

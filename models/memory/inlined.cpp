@@ -5,9 +5,6 @@
 namespace tandem {
 namespace {
 
-/// realize_acc_reads_threshold of torch/_inductor/config.py.
-constexpr std::size_t most_reads_at_all = 8;
-
 /// A norm also reads its statistics, scale and shift.
 constexpr std::size_t reads_of_norm = 4;
 

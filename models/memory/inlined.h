@@ -10,6 +10,8 @@ namespace tandem {
 /// Buffers that a result may take if it is to be computed again for each of several readers
 /// (realize_reads_threshold of torch/_inductor/config.py, TorchInductor 2.11).
 constexpr std::size_t most_reads_again = 4;
+/// Buffers that any result may take (realize_acc_reads_threshold).
+constexpr std::size_t most_reads_at_all = 8;
 
 /// Sets `inlined` and `wide` of the forward pass's values; what is saved for the backward pass is
 /// known already. What is computed element by element is computed again for each reader, unless a

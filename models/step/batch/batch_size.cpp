@@ -140,6 +140,27 @@ bool takes_rows(const Trace& trace, const OpRow& row, std::uint32_t op) {
   return t != nullptr && t->rank <= (row.layer == Layer::embedding ? 1 : 2);
 }
 
+/// Pictures may be the frames of clips, which a view has put in a row before the first layer takes
+/// them: as many as there are clips, or `pictures` where nothing tells of clips.
+std::int64_t clips_of(const Trace& trace, TimePoint from, std::uint32_t layer, OpRows& rows,
+                      std::int64_t pictures) {
+  const auto argument = items_argument(rows.of(layer));
+  const TensorShape* const taken =
+      argument ? operands_of(trace, layer).tensors.at(*argument) : nullptr;
+  if (taken == nullptr || taken->rank != image_rank) return pictures;
+  const auto in_a_row = [&](const TensorShape& t) {
+    return t.rank == image_rank + 1 && t.dims[0] * t.dims[1] == pictures &&
+           std::equal(t.dims.begin() + 2, t.dims.begin() + t.rank, taken->dims.begin() + 1);
+  };
+  for (std::uint32_t i = 0; i < trace.ops.size(); ++i) {
+    const TimePoint begin = trace.ops.begin[i];
+    if (begin < from || begin >= trace.ops.begin[layer]) continue;
+    const TensorShape* const given = operands_of(trace, i).tensors.at(0);
+    if (given != nullptr && in_a_row(*given)) return given->dims[0];
+  }
+  return pictures;
+}
+
 /// What the rows of the first layer are put together to before the last one: items of so many rows
 /// that every layer is given a multiple of them. `rows_given` where there is no such number.
 std::int64_t pooled_items(const Trace& trace, const StepWindow& step, OpRows& rows,
@@ -222,6 +243,8 @@ BatchSize batch_of_pass(const Trace& trace, const Links& links) {
   if (!items) return {};
   if (!merged && takes_rows(trace, rows.of(first.op), first.op)) {
     items = pooled_items(trace, step, rows, *items);
+  } else if (!merged) {
+    items = clips_of(trace, from, first.op, rows, *items);
   }
   const TimePoint seen = merged ? compiled.begin : trace.ops.begin[first.op];
   if (launches_unknown_graph(trace, links, from, seen)) return {{}, true};

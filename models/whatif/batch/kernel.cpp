@@ -82,8 +82,18 @@ KernelScaling partial_sum_scaling(const BatchChange& c, const BatchKernel& k) {
   return weights > 0 ? s : affine_scaling(c, k);
 }
 
+/// Windows of nine multiply for longer than their bytes take: what those do not explain follows the
+/// images.
+KernelScaling depthwise_scaling(const BatchChange& c, const BatchKernel& k,
+                                const OpTensors& target) {
+  KernelScaling s = memory_scaling(c, k, target);
+  s.computing = c.ratio();
+  return s;
+}
+
 KernelScaling matrix_scaling(const BatchChange& c, const BatchKernel& k, const OpTensors& target) {
   if (k.kernel.traits.kind == Kind::wgrad_reduce) return partial_sum_scaling(c, k);
+  if (row_of(k.kernel.traits).depthwise) return depthwise_scaling(c, k, target);
   if (row_of(k.kernel.traits).time == TimeLaw::memory) return memory_scaling(c, k, target);
   const auto base = product_of(k, k.op->tensors), next = product_of(k, target);
   if (!base || !next) return affine_scaling(c, k);
@@ -183,7 +193,10 @@ std::string_view to_string(ScaleClass scale) {
 
 double KernelScaling::predict_us(double measured_us) const {
   if (scale == ScaleClass::constant || measured_us <= 0) return measured_us;
-  const double us = carried_us(measured_us, floor_us, damping, base_us, target_us);
+  const double us =
+      computing > 0 ? carried_us(measured_us, ModelledTime{floor_us, base_us, 1},
+                                 ModelledTime{floor_us, target_us, computing}, damping.floor_share)
+                    : carried_us(measured_us, floor_us, damping, base_us, target_us);
   // More work does not make a kernel faster, whatever the damping does.
   return launches * (target_us >= base_us ? std::max(us, measured_us) : std::min(us, measured_us));
 }

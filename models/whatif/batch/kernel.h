@@ -51,6 +51,7 @@ struct KernelScaling {
   Damping damping{.floor_share = 0, .us = 0};
   double base_us = 1;      // modelled body at the base batch
   double target_us = 1;    // and at the new one
+  double computing = 0;    // growth of what bytes do not explain; 0: all follows the bodies
   double launches = 1;     // at the new batch over those at the base; stands for their number
   bool switches = false;   // the library is likely to choose another algorithm
   TileChoice from, to;     // of a product

@@ -46,10 +46,10 @@ std::int64_t largest(const Dataflow& flow, std::span<const std::uint32_t> tensor
   return most;
 }
 
-/// Whether a sampled image is read by who makes more elements than it has: so much code is stored
-/// before (realize_opcount_threshold).
+/// Whether a sampled or interpolated image is read by who makes more elements than it has, as who
+/// joins it with others does: so much code is stored before (realize_opcount_threshold).
 bool stored_sample(const Dataflow& flow, const FlowOp& producer, const FlowOp& consumer) {
-  return samples_images(producer) &&
+  return (samples_images(producer) || interpolates_images(producer)) &&
          largest(flow, flow.outputs_of(consumer)) > largest(flow, flow.outputs_of(producer));
 }
 
@@ -62,13 +62,53 @@ std::int64_t rows_of(const Dataflow& flow, const FlowOp& op) {
   return rows;
 }
 
+/// Whether the probabilities of a softmax go to a product or a loss, dropout and conversions
+/// aside, and backward to its own gradient: who mixes them with others needs all of them later.
+bool attends(const Dataflow& flow, const FusionPlan& plan, std::uint32_t op) {
+  for (const std::uint32_t t : flow.outputs_of(flow.ops[op])) {
+    for (const std::uint32_t r : plan.readers[plan.same_as[t]]) {
+      const FlowOp& reader = flow.ops[r];
+      const bool hands_on = reader.kind == OpKind::cast || reader.kind == OpKind::dropout ||
+                            reader.kind == OpKind::loss || plan.roles[r] == FuseRole::library;
+      const bool later = reader.phase != flow.ops[op].phase;
+      if (later ? reader.sequence != flow.ops[op].sequence : !hands_on) return false;
+    }
+  }
+  return true;
+}
+
+/// Which operations run in one kernel, as far as is known: each set is named by one of its own.
+class Together {
+ public:
+  explicit Together(std::size_t operations = 0) : first_(operations), with_(operations) {
+    std::iota(first_.begin(), first_.end(), 0U);
+    for (std::uint32_t i = 0; i < operations; ++i) with_[i] = {i};
+  }
+  std::uint32_t first_of(std::uint32_t op) {
+    while (first_[op] != op) op = first_[op] = first_[first_[op]];
+    return op;
+  }
+  const std::vector<std::uint32_t>& with(std::uint32_t first) const { return with_[first]; }
+  void join(std::uint32_t a, std::uint32_t b) {
+    const std::uint32_t first = first_of(a), second = first_of(b);
+    if (first == second) return;
+    first_[second] = first;
+    with_[first].insert(with_[first].end(), with_[second].begin(), with_[second].end());
+    with_[second].clear();
+  }
+
+ private:
+  std::vector<std::uint32_t> first_;              // towards the name of its set
+  std::vector<std::vector<std::uint32_t>> with_;  // per name: its set
+};
+
 /// Which operations run in one kernel.
 struct Planner {
   const Dataflow& flow;
   const GraphCuts& cuts;
   FusionPlan out;
-  std::vector<std::uint32_t> level;     // per operation
-  std::vector<std::uint32_t> leader;    // union-find over operations
+  std::vector<std::uint32_t> level;  // per operation
+  Together together;
   std::vector<bool> reads_many;         // per operation: computed in its kernel of many tensors
   std::vector<std::int64_t> held;       // per operation: elements of its kernel's rows, 0: none
   std::vector<std::uint32_t> group_of;  // per operation: its own group, or no_row
@@ -129,11 +169,6 @@ struct Planner {
     }
   }
 
-  std::uint32_t find(std::uint32_t i) {
-    while (leader[i] != i) i = leader[i] = leader[leader[i]];
-    return i;
-  }
-
   /// Whether the consumer makes more than all the rows that the producer's kernel holds, as who
   /// multiplies images by gates does: a kernel's loops are those of its rows. Who adds rows to a
   /// table walks over the rows.
@@ -142,19 +177,18 @@ struct Planner {
     return largest(flow, flow.outputs_of(flow.ops[consumer])) > held[producer];
   }
 
-  /// Whether the probabilities of a softmax go to a product or a loss, dropout and conversions
-  /// aside, and backward to its own gradient: who mixes them with others needs all of them later.
-  bool attends(std::uint32_t op) const {
-    for (const std::uint32_t t : flow.outputs_of(flow.ops[op])) {
-      for (const std::uint32_t r : out.readers[out.same_as[t]]) {
-        const FlowOp& reader = flow.ops[r];
-        const bool hands_on = reader.kind == OpKind::cast || reader.kind == OpKind::dropout ||
-                              reader.kind == OpKind::loss || out.roles[r] == FuseRole::library;
-        const bool later = reader.phase != flow.ops[op].phase;
-        if (later ? reader.sequence != flow.ops[op].sequence : !hands_on) return false;
+  /// Whether anything else needs what the operations of `first` make before `consumer` runs: a
+  /// library's kernel, whose result is a level of its own, needs its operands before that.
+  bool is_due(std::uint32_t first, std::uint32_t consumer) {
+    for (const std::uint32_t op : together.with(first)) {
+      for (const std::uint32_t t : flow.outputs_of(flow.ops[op])) {
+        for (const std::uint32_t r : out.readers[out.same_as[t]]) {
+          const std::uint32_t by = fusable(out.roles[r]) ? level[r] : level[r] - 1;
+          if (by < level[consumer] && together.first_of(r) != first) return true;
+        }
       }
     }
-    return true;
+    return false;
   }
 
   void join(std::uint32_t consumer, const FlowUse& use) {
@@ -169,21 +203,23 @@ struct Planner {
     if (cuts.graph_of[producer] != cuts.graph_of[consumer]) return;
     // Statistics need all of their operand first.
     if (out.roles[consumer] == FuseRole::channel_norm && use.argument == 0) return;
-    if (level[producer] != level[consumer] && out.readers[t].size() > 1) return;
+    // What one reader alone waits for runs as late as that reader does.
+    const bool waits = level[producer] != level[consumer];
+    if (waits && (out.readers[t].size() > 1 || is_due(together.first_of(producer), consumer)))
+      return;
     if (spreads_rows(producer, consumer)) return;
     // What reads more than four tensors is stored where its reader looks at other places than its
     // own (realize_reads_threshold): a norm before an image is padded, one that is interpolated
     // before the next.
     if (looks_around(flow.ops[consumer]) && reads_many[producer]) return;
     if (stored_sample(flow, flow.ops[producer], flow.ops[consumer])) return;
-    leader[find(consumer)] = find(producer);
+    together.join(producer, consumer);
     reads_many[consumer] = reads_many[consumer] || reads_many[producer];
     held[consumer] = std::max(held[consumer], held[producer]);
   }
 
   void join_all() {
-    leader.resize(flow.ops.size());
-    std::iota(leader.begin(), leader.end(), 0U);
+    together = Together(flow.ops.size());
     reads_many.assign(flow.ops.size(), false);
     held.assign(flow.ops.size(), 0);
     for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
@@ -199,7 +235,7 @@ struct Planner {
     std::vector<std::uint32_t> led(flow.ops.size(), no_row);
     for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
       if (!fusable(out.roles[i]) && !stands_alone(out.roles[i])) continue;
-      std::uint32_t& group = led[find(i)];
+      std::uint32_t& group = led[together.first_of(i)];
       if (group == no_row) {
         group = static_cast<std::uint32_t>(out.groups.size());
         out.groups.push_back({});
@@ -370,7 +406,8 @@ FusionPlan plan_fusion(const Step& step, const Dataflow& flow, const GraphCuts& 
   std::vector<bool> attends_rows(flow.ops.size()), sums_rows(flow.ops.size());
   for (std::uint32_t i = 0; i < flow.ops.size(); ++i) {
     sums_rows[i] = plan.out.roles[i] == FuseRole::row;
-    attends_rows[i] = sums_rows[i] && is_row_softmax(step, flow.ops[i]) && plan.attends(i);
+    attends_rows[i] =
+        sums_rows[i] && is_row_softmax(step, flow.ops[i]) && attends(flow, plan.out, i);
   }
   GroupOperands{step.trace,    flow,         cuts,      plan.out, plan.out.readers,
                 plan.group_of, attends_rows, sums_rows, {}}

@@ -34,7 +34,8 @@ class Recomputed {
                               return many[same_as_[use.tensor]];
                             });
       for (const std::uint32_t t : flow_.outputs_of(op)) {
-        const bool fits = read_once(t) || (loaded.size() <= most_reads_again && !too_many);
+        const bool fits = (read_once(op, t) && loaded.size() <= most_reads_at_all) ||
+                          (loaded.size() <= most_reads_again && !too_many);
         if (flow_.tensors[t].elements <= 1) continue;  // counters, which are updated in place
         if (same_as_[t] != t || !fits || !read_in_place(i, t)) continue;
         again[t] = true;
@@ -46,9 +47,12 @@ class Recomputed {
   }
 
  private:
-  bool read_once(std::uint32_t t) const {
-    const auto& readers = readers_[t];
-    return readers.size() == 1 && !interpolates_images(flow_.ops[readers.front()]);
+  /// By whoever has it at the same places: an image is interpolated from four places of what is
+  /// stored, and stored before it is joined with others (realize_opcount_threshold).
+  bool read_once(const FlowOp& maker, std::uint32_t t) const {
+    if (readers_[t].size() != 1) return false;
+    const FlowOp& reader = flow_.ops[readers_[t].front()];
+    return !interpolates_images(reader) && !(interpolates_images(maker) && concatenates(reader));
   }
 
   Tensors loads_of(const FlowOp& op, const std::vector<bool>& again,

@@ -114,7 +114,12 @@ void add_arithmetic(Fields& fields) {
       "... that lies between four others (bilinear), images in the order of channels",
       &G::interpolated_lane_cycles);
   add("last_interpolated_lane_cycles", "... with channels last", &G::last_interpolated_lane_cycles);
-  add("sampled_lane_cycles", "... that lies between four places which another tensor states",
+  add("places_lane_cycles",
+      "of an element, where its places among four others are computed beside it: no backward pass "
+      "needs them",
+      &G::places_lane_cycles);
+  add("sampled_lane_cycles",
+      "of an element that lies between four places which another tensor states",
       &G::sampled_lane_cycles);
   add("transcendental_lane_cycles", "... for an exponential, a tangent, a sigmoid",
       &G::transcendental_lane_cycles);

@@ -53,6 +53,7 @@ struct GeneratedCode {
   double resized_lane_cycles = 0;
   double interpolated_lane_cycles = 0;
   double last_interpolated_lane_cycles = 0;
+  double places_lane_cycles = 0;
   double sampled_lane_cycles = 0;
   double transcendental_lane_cycles = 0;
   double trigonometric_lane_cycles = 0;

@@ -55,10 +55,13 @@ double transcendental_cycles(const GroupView& g) {
 }
 
 /// Of an element that is taken from one place of a smaller or larger image, or lies between four.
+/// Where a gradient needs these places, they are stored before.
 double resizing_cycles(const GroupView& g, const FlowOp& op) {
   const GeneratedCode& code = g.context().law.generated;
   if (!op.row->is(interpolates)) return code.resized_lane_cycles;
-  return g.lies_last(op, 0) ? code.last_interpolated_lane_cycles : code.interpolated_lane_cycles;
+  const double places = g.context().flow.trains() ? 0 : code.places_lane_cycles;
+  return places +
+         (g.lies_last(op, 0) ? code.last_interpolated_lane_cycles : code.interpolated_lane_cycles);
 }
 
 double element_cycles(const GroupView& g, std::uint32_t op) {

@@ -93,8 +93,9 @@ TEST(CompiledGradients, InterpolationAddsInTheOrderOfTheProgram) {
   EXPECT_EQ(us("[[18816,196,14,1],[],[],[],[]]", true), channels);
 }
 
-// Forward an element lies between four others, which takes lanes longer than it takes memory. What
-// is interpolated again is stored first: its reader looks at four of its places.
+// Forward an element lies between four others, which takes lanes longer than it takes memory; no
+// gradient needs those places, so that they are computed beside it. What is interpolated again is
+// stored first: its reader looks at four of its places.
 TEST(CompiledGradients, InterpolatedImagesTakeLanesAndAreStored) {
   const std::string_view types = R"(["float","ScalarList","Scalar","",""])";
   FlowMaker m;
@@ -105,9 +106,27 @@ TEST(CompiledGradients, InterpolatedImagesTakeLanesAndAreStored) {
   CompileBench compiled;
   const Step out = compiled.compile(m.step());
   EXPECT_EQ(out.plan.works.size(), 2U);
-  const double cycles = compiled.law.generated.interpolated_lane_cycles * 8 * 64 * 112 * 112;
+  const GeneratedCode& code = compiled.law.generated;
+  const double cycles =
+      (code.interpolated_lane_cycles + code.places_lane_cycles) * 8 * 64 * 112 * 112;
   EXPECT_NEAR(longest_us(out),
               compiled.law.generated.pointwise.floor_us + lane_us(compiled.gpu(), cycles), 1e-3);
+}
+
+// An image that is interpolated and joined with another one is stored first: a kernel for each. One
+// that is resized to its nearest places is not.
+TEST(CompiledGradients, InterpolatedImagesAreStoredBeforeTheyAreJoined) {
+  const auto kernels = [](const std::string& resize, const std::string& arguments) {
+    FlowMaker m;
+    m.op(resize, "[[8,64,14,14],[],[],[],[]]", R"(["float","ScalarList","Scalar","",""])",
+         arguments);
+    m.op("aten::cat", "[[[8,64,28,28],[8,16,28,28]],[]]", R"(["TensorList","Scalar"])",
+         R"(["","1"])");
+    m.op("aten::relu", "[[8,80,28,28]]", R"(["float"])");
+    return CompileBench().compile(m.step()).plan.works.size();
+  };
+  EXPECT_EQ(kernels("aten::upsample_bilinear2d", R"(["","[28, 28]","False","",""])"), 2U);
+  EXPECT_EQ(kernels("aten::upsample_nearest2d", R"(["","[28, 28]","","",""])"), 1U);
 }
 
 // Four maps sampled at as many points each are put side by side: each is stored by a kernel of its

@@ -111,6 +111,22 @@ TEST(Fuse, WhatALibraryKernelReadsIsStored) {
   EXPECT_EQ(s.report.bytes_after, 256.0 * 256 * 4 * (2 + 3));
 }
 
+// A product needs what is summed here at once, so that the sum does not wait for the one who scales
+// the product by it, although nobody else reads it.
+TEST(Fuse, WhatAProductNeedsDoesNotWaitForALaterReader) {
+  FlowMaker m;
+  m.op("aten::relu", "[[256,512]]", float1);
+  m.op("aten::sum", "[[256,512],[],[],[]]", R"(["float","ScalarList","Scalar",""])",
+       R"(["","[1]","False",""])");
+  m.op("aten::mm", "[[256,512],[512,128]]", float2, "", "sgemm");
+  m.op("aten::mul", "[[256,128],[256,1]]", float2);
+  const auto names = kernel_names(CompileBench().compile(m.step()));
+  ASSERT_EQ(names.size(), 3U);
+  EXPECT_TRUE(names[0].starts_with("triton_per_fused_relu_sum"));
+  EXPECT_EQ(names[1], "sgemm");
+  EXPECT_TRUE(names[2].starts_with("triton_poi_fused_mul"));
+}
+
 // 4.2e6 elements, an angle each; their bytes take less.
 TEST(Fuse, AnglesCostCycles) {
   const auto us = [](std::string_view function) {

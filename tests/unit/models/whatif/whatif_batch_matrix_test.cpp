@@ -1,4 +1,4 @@
-// Products whose grid the traced kernel states: recurrent layers.
+// Products whose grid the traced kernel states: recurrent layers. Depthwise layers.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -72,6 +72,27 @@ TEST(WhatifBatchRecurrent, NoLaunchHasMoreColumnsThanThereAre) {
   const auto next = product_of(k, resize(at64, 64, 2));  // 64 steps of 2
   EXPECT_EQ(next->n, 128);
   EXPECT_EQ(next->launches, 1);
+}
+
+// 16 images of 1024 channels move 16.8 MB each way, of which L2 holds all; 64 move what it does not
+// hold. A kernel that takes as long as its bytes follows them; one of a window of nine takes forty
+// times as long and follows the images: near four times.
+TEST(WhatifBatchDepthwise, WhatBytesDoNotExplainFollowsTheImages) {
+  BatchOp op;
+  op.name = "aten::_conv_depthwise2d";
+  op.row = &op_row(op.name);
+  op.tensors = test::parse_tensors("[[16,1024,16,16],[1024,1,9,9],[],[],[],[],[]]");
+  op.axis.assign(op.tensors.shapes.size(), -1);
+  op.axis[0] = 0;
+  const BatchKernel k =
+      kernel("conv_depthwise2d_forward_kernel_generic<c10::Half>", op, {4096, 1, 1});
+  const BatchChange change{test::gpu(), test::batch_law(), 16, 64};
+  const KernelScaling s = scale_kernel(change, k, resize(op, 16, 64));
+  const double growth = s.target_us / s.base_us;
+  EXPECT_GT(growth, 4.2);
+  EXPECT_NEAR(s.predict_us(s.floor_us + s.base_us), s.floor_us + s.target_us, 1e-9);
+  const double body = 40 * s.base_us;
+  EXPECT_NEAR(s.predict_us(s.floor_us + body), s.floor_us + 4 * body, 0.01 * body);
 }
 
 }  // namespace

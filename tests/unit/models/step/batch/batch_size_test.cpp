@@ -26,6 +26,26 @@ TEST(BatchSize, IsTheLeadingDimensionOfTheInput) {
   EXPECT_EQ(batch_of("aten::im2col", "[[32,3,224,224],[],[],[],[]]"), 32);  // patches come later
 }
 
+/// Of a step whose first layer takes 128 pictures after an operation on `dims`.
+std::optional<std::int64_t> batch_behind(std::string_view dims) {
+  TraceMaker m;
+  m.step(0, 0, 100);
+  m.op("aten::reshape", 5, 5, 0, dims);
+  m.op("aten::conv2d", 20, 5, 0, "[[128,3,112,112],[64,3,16,16],[]]");
+  m.launch(21, 2, 1);
+  m.kernel(30, 5, 1);
+  return batch_size(m.trace, link_trace(m.trace)).items;
+}
+
+// 32 clips of four frames, which a view put in a row; other tensors of five dimensions are no clips
+// of these pictures.
+TEST(BatchSize, IsThatOfTheClipsWhoseFramesTheFirstLayerTakes) {
+  EXPECT_EQ(batch_behind("[[32,4,3,112,112],[]]"), 32);
+  EXPECT_EQ(batch_behind("[[128,3,112,112],[]]"), 128);
+  EXPECT_EQ(batch_behind("[[16,4,3,112,112],[]]"), 128);
+  EXPECT_EQ(batch_behind("[[32,4,3,56,224],[]]"), 128);
+}
+
 TEST(BatchSize, IsUnknownWithoutShapesOrLayers) {
   EXPECT_EQ(batch_of("aten::conv2d", ""), std::nullopt);
   EXPECT_EQ(batch_of("aten::conv2d", "[[],[64,3,7,7]]"), std::nullopt);
