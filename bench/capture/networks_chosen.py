@@ -6,7 +6,7 @@ from torch import nn
 from networks_answers import random_words, writes
 from networks_labelled import labelled
 from networks_libraries import Applied, sounds_of, towards
-from networks_read import Named, of_classes, random_pictures
+from networks_read import Named, random_pictures
 from networks_varied import word_loss
 from workload import ADAMW, Workload, class_loss
 
@@ -26,7 +26,8 @@ def mattes(batch, device, size=256):
     from transformers import VitDetConfig, VitMatteConfig, VitMatteForImageMatting
     backbone = VitDetConfig(hidden_size=384, num_hidden_layers=8, num_attention_heads=6, image_size=size, pretrain_image_size=size,
                             num_channels=4, window_size=8, window_block_indices=[0, 1, 2, 4, 5, 6], out_features=["stage8"])
-    model = Applied(VitMatteForImageMatting(VitMatteConfig(backbone_config=backbone, hidden_size=384, fusion_hidden_sizes=[256, 128, 64, 32])), lambda out: out.alphas)
+    config = VitMatteConfig(backbone_config=backbone, hidden_size=384, fusion_hidden_sizes=[256, 128, 64, 32])
+    model = Applied(VitMatteForImageMatting(config), lambda out: out.alphas)
     return towards(model, (torch.randn(batch, 4, size, size, device=device),), (batch, 1, size, size))
 
 
@@ -75,22 +76,23 @@ def long_texts(batch, device, read=512, written=64):
     return writes(PegasusXForConditionalGeneration(config), "input_ids", random_words(32000, batch, read, device), 32000, (batch, written))
 
 
+class Cells(nn.Module):
+    """Which of the words that `seen` reads are cells that answer."""
+
+    def __init__(self, seen, width):
+        super().__init__()
+        self.seen, self.tell = seen, nn.Linear(width, 2)
+
+    def forward(self, ids, places):
+        return self.tell(self.seen(ids, places))
+
+
 def tables_asked(batch, device, seq=256):
     """TAPAS, six layers: words with seven kinds of places in a table; which cells answer."""
     from transformers import TapasConfig, TapasModel
-    model = TapasModel(TapasConfig(num_hidden_layers=6))
-    tell = nn.Sequential(Named(model, ("input_ids", "token_type_ids"), lambda out: out.last_hidden_state), nn.Linear(768, 2))
-    kinds = torch.randint(0, 2, (batch, seq, 7), device=device)
-
-    class Cells(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.seen, self.tell = tell[0], tell[1]
-
-        def forward(self, ids, places):
-            return self.tell(self.seen(ids, places))
-    return Workload(Cells().to(device), (random_words(30000, batch, seq, device), kinds),
-                    word_loss(torch.randint(0, 2, (batch, seq), device=device)), ADAMW, {"seq": seq})
+    seen = Named(TapasModel(TapasConfig(num_hidden_layers=6)), ("input_ids", "token_type_ids"), lambda out: out.last_hidden_state)
+    inputs = random_words(30000, batch, seq, device), torch.randint(0, 2, (batch, seq, 7), device=device)
+    return Workload(Cells(seen, 768).to(device), inputs, word_loss(torch.randint(0, 2, (batch, seq), device=device)), ADAMW, {"seq": seq})
 
 
 def paired_pictures(batch, device, size=224):
@@ -100,7 +102,6 @@ def paired_pictures(batch, device, size=224):
                           intermediate_hidden_state_indices=[3, 5], pretrain_image_size=size, mlp_dim=2048)
     names = "pixel_values", "prompt_pixel_values", "prompt_masks"
     model = Named(SegGptModel(config), names, lambda out: out.last_hidden_state)
-    places = (2 * size // 16) * (size // 16)
     return towards(model, tuple(random_pictures(batch, device, size) for _ in names), (batch, 2 * size // 16, size // 16, 512))
 
 

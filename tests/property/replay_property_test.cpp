@@ -199,10 +199,9 @@ TEST(ReplayProperty, EveryTracedStepIsReproduced) {
     if (r.trace->format == "xprof" && r.trace->nodes.size() == 0) continue;
     EXPECT_FALSE(r.result.fidelity.empty()) << r.name();
     // Kernels on the host's own threads wait for what no event tells (`fidelity` of the cases).
-    // A step may begin amid kernels of nine streams (deviation 44).
-    constexpr std::size_t many_streams = 9;
-    const bool told = r.trace->nodes.size() == 0 && r.streams.size() < many_streams;
-    const double within = told ? 0.01 : 0.035;
+    double within = r.trace->nodes.size() > 0 ? 0.03 : 0.01;
+    // Its second step begins amid kernels of many streams (deviation 44).
+    if (r.trace->path.find("/mgp_str-train-fp32-eager-b24.") != std::string::npos) within = 0.035;
     for (const StepFidelity& step : r.result.fidelity) {
       EXPECT_NEAR(step.simulated_us / step.traced_us, 1, within) << r.name() << " " << step.name;
       ++steps;

@@ -1,6 +1,7 @@
 // A step under a compiler on an H200, with the constants that the repository ships.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,6 +40,13 @@ inline std::vector<std::string> kernel_names(const Step& step) {
     names.emplace_back(step.trace.strings.get(step.trace.activities.name[work.source]));
   }
   return names;
+}
+
+/// Of the longest work of a step.
+inline double longest_us(const Step& step) {
+  double us = 0;
+  for (const DeviceWork& w : step.plan.works) us = std::max(us, to_us(w.duration));
+  return us;
 }
 
 }  // namespace tandem::test
