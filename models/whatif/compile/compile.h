@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "models/arch/gpu_arch.h"
+#include "models/kernel/choice/measured_layers.h"
 #include "models/kernel/library_names.h"
 #include "models/kernel/time/laws/library_products.h"
 #include "models/kernel/time/time_constants.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/memory/inlined.h"
+#include "sim/core/tensors/data_type.h"
 
 namespace tandem {
 namespace {

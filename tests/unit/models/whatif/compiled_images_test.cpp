@@ -11,6 +11,7 @@ namespace {
 
 using test::CompileBench;
 using test::FlowMaker;
+using test::kernel_names;
 using test::longest_us;
 
 // Forward an element lies between four others, which takes lanes longer than it takes memory; no
