@@ -9,11 +9,13 @@ from ops_generated import generated, generated_loops, generated_more, generated_
 from ops_heads import heads, heads_counted
 from ops_layout import layout, triton_layout
 from ops_lines import few_groups, lines, widening
+from ops_listed import listed_few, listed_many
 from ops_memory import copies, norms, pointwise, reductions, softmaxes
 from ops_narrow import narrow, narrow_nhwc, stems, thin, wide_stems
 from ops_odd import few_channels, items, odd_depthwise, odd_images, wide_depthwise, wider_items
 from ops_switch import grid, switch, windows
 from ops_triton import triton
+from ops_upward import many_groups, many_pixels, small_stems, upward, upward_lines, vocoder_lines
 from ops_windows import causal_lines, large_stems, spread, spread_lines, stripes
 
 
@@ -35,7 +37,9 @@ GROUPS = {
     "stems": stems, "wide_stems": wide_stems, "narrow": narrow, "narrow_nhwc": narrow_nhwc,
     "thin": thin, "channels": channels, "spread": spread, "spread_lines": spread_lines, "stripes": stripes,
     "causal_lines": causal_lines, "large_stems": large_stems, "odd_images": odd_images, "odd_depthwise": odd_depthwise, "wider_items": wider_items,
-    "wide_depthwise": wide_depthwise,
+    "wide_depthwise": wide_depthwise, "upward": upward, "upward_lines": upward_lines, "vocoder_lines": vocoder_lines,
+    "small_stems": small_stems, "many_pixels": many_pixels, "many_groups": many_groups,
+    "listed_few": listed_few, "listed_many": listed_many,
     "few_channels": few_channels, "items": items, "generated": generated,
     "generated_more": generated_more, "generated_rows": generated_rows, "generated_loops": generated_loops,
 }

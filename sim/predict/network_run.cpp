@@ -200,10 +200,12 @@ TracedRun generated_run(const NetworkRequest& request, const ReplayOptions& opti
       find_gpu(configs.gpus, request.gpu.empty() ? configs.default_gpus.network : request.gpu);
   GpuArch used = gpu;  // whose TF32 a program may forbid: then it runs as if there were none
   if (!allows_tf32(network)) used.tensor_tf32_fma_per_clk = 0;
-  Trace trace = generate_trace({bound,
-                                {used, configs.time, configs.libraries, rules, configs.batch.sums},
-                                configs.host,
-                                eager});
+  const MeasuredOn measured{configs.layers, find_gpu(configs.gpus, configs.layers.gpu)};
+  Trace trace = generate_trace(
+      {bound,
+       {used, configs.time, configs.libraries, rules, configs.batch.sums, &measured},
+       configs.host,
+       eager});
   const double unmeasured = configs.time.measured(gpu) ? 1 : configs.retarget.unmeasured_generation;
   TracedRun run =
       analyse(std::move(trace), options, std::move(configs), rules.expected_error * unmeasured);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/arch/gpu_arch.h"
+#include "models/kernel/choice/measured_layers.h"
 #include "models/kernel/library_names.h"
 #include "models/kernel/time/laws/framework_sums.h"
 #include "models/kernel/time/time_model.h"
@@ -25,6 +26,12 @@ struct LoweredKernel {
   std::int64_t bytes = 0;  // of copies and memsets
 };
 
+/// What single layers were measured to take, and the GPU that they ran on.
+struct MeasuredOn {
+  const MeasuredLayers& layers;
+  const GpuArch& gpu;
+};
+
 /// What lowering reads besides the operation.
 struct LoweringInput {
   const GpuArch& gpu;
@@ -32,6 +39,7 @@ struct LoweringInput {
   const LibraryNames& libraries;
   const LoweringRules& rules;
   const SumPace& sums;
+  const MeasuredOn* measured = nullptr;  // null: laws alone
 };
 
 /// The kernels of an operation, in order. Operations without a rule count as a loss and are timed

@@ -5,7 +5,7 @@
 
 #include "models/ops/op_table.h"
 #include "sim/core/tensors/data_type.h"
-#include "workloads/lower/layer.h"
+#include "workloads/lower/layers/passes.h"
 #include "workloads/lower/matrix.h"
 
 namespace tandem::lowering {

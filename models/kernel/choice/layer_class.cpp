@@ -131,7 +131,9 @@ bool is_of_pass(const KernelClass& kernel) {
   }
 }
 
-std::vector<PassKernels> passes_of(std::span<const LayerKernel> kernels, bool backward) {
+namespace {
+
+std::vector<PassKernels> passes_in_order(std::span<const LayerKernel> kernels, bool backward) {
   if (!backward) return {{Pass::forward, 0, kernels.size()}};
   const auto first = [&](std::initializer_list<Kind> kinds) {
     const auto found = std::find_if(kernels.begin(), kernels.end(), [&](const LayerKernel& k) {
@@ -149,6 +151,23 @@ std::vector<PassKernels> passes_of(std::span<const LayerKernel> kernels, bool ba
   std::vector<PassKernels> out;
   if (split > 0) out.push_back({Pass::input_gradient, 0, split});
   if (split < all) out.push_back({Pass::weight_gradient, split, all});
+  return out;
+}
+
+Pass turned_around(Pass pass) {
+  switch (pass) {
+    case Pass::forward: return Pass::input_gradient;
+    case Pass::input_gradient: return Pass::forward;
+    default: return pass;
+  }
+}
+
+}  // namespace
+
+std::vector<PassKernels> passes_of(std::span<const LayerKernel> kernels, bool backward,
+                                   bool transposed) {
+  std::vector<PassKernels> out = passes_in_order(kernels, backward);
+  for (PassKernels& p : out) p.pass = transposed ? turned_around(p.pass) : p.pass;
   return out;
 }
 

@@ -50,7 +50,9 @@ bool does_products(const KernelClass& kernel);
 /// Whether a kernel of a convolution's operation is of a pass, and not a bias or its gradient.
 bool is_of_pass(const KernelClass& kernel);
 /// How the passes of a convolution's operation share out such kernels. Backward the library makes
-/// the gradient of the input first, the framework's depthwise kernels that of the weights.
-std::vector<PassKernels> passes_of(std::span<const LayerKernel> kernels, bool backward);
+/// the gradient of the input first, the framework's depthwise kernels that of the weights. What a
+/// transposed convolution runs is the input gradient of a layer, and that layer for its own.
+std::vector<PassKernels> passes_of(std::span<const LayerKernel> kernels, bool backward,
+                                   bool transposed = false);
 
 }  // namespace tandem

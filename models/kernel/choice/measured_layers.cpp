@@ -25,6 +25,9 @@ std::vector<Field<M>> fields() {
                    "added to the distance of layers that were run another way than the traced one",
                    &M::other_class_distance),
           field<M>("far", "ratio", "distance beyond which a layer says nothing", &M::far),
+          field<M>("law_distance", "ratio",
+                   "distance of a layer that counts as much as the law of a step without a trace",
+                   &M::law_distance),
           field<M>("size_power", "ratio",
                    "power of bytes and multiply-adds by which times of neighbours differ",
                    &M::size_power),
@@ -119,16 +122,10 @@ double size_of(const LayerShape& s) {
   return bytes + macs / macs_a_byte;
 }
 
-struct Neighbour {
-  double distance = 0;
-  const MeasuredLayer* layer = nullptr;
-};
-
-/// The nearest ones, `class_of` telling how a measured layer is run where the traced one is.
-template <class ClassOf>
-std::vector<Neighbour> neighbours(const M& m, const LayerShape& shape, const LayerClass& traced,
-                                  ClassOf class_of) {
-  std::vector<Neighbour> found;
+/// The nearest ones, `penalty_of` being what is added to the distance of one.
+template <class PenaltyOf>
+std::vector<NearLayer> nearest(const M& m, const LayerShape& shape, PenaltyOf penalty_of) {
+  std::vector<NearLayer> found;
   const LayerKind kind = kind_of(shape);
   for (const MeasuredLayer& layer : m.layers.like(shape)) {
     const LayerShape& s = layer.shape;
@@ -138,10 +135,10 @@ std::vector<Neighbour> neighbours(const M& m, const LayerShape& shape, const Lay
     }
     double d = distance(shape, s, kind);
     if (d > m.far) continue;
-    if (!(class_of(layer) == traced)) d += m.other_class_distance;
+    d += penalty_of(layer);
     found.push_back({d, &layer});
   }
-  const auto nearer = [](const Neighbour& a, const Neighbour& b) {
+  const auto nearer = [](const NearLayer& a, const NearLayer& b) {
     return a.distance < b.distance;
   };
   const std::size_t wanted =
@@ -152,16 +149,23 @@ std::vector<Neighbour> neighbours(const M& m, const LayerShape& shape, const Lay
   return found;
 }
 
-double weight_of(const M& m, const Neighbour& n) {
-  return 1 / ((n.distance + m.blur) * (n.distance + m.blur));
+/// The nearest ones, `class_of` telling how a measured layer is run where the traced one is.
+template <class ClassOf>
+std::vector<NearLayer> neighbours(const M& m, const LayerShape& shape, const LayerClass& traced,
+                                  ClassOf class_of) {
+  return nearest(m, shape, [&](const MeasuredLayer& layer) {
+    return class_of(layer) == traced ? 0 : m.other_class_distance;
+  });
 }
+
+double weight_of(const M& m, const NearLayer& n) { return weight_at(m, n.distance); }
 
 /// The geometric mean of what they take, the class and share of transforms of the nearest.
 template <class TimeOf>
-LayerTime estimate(const M& m, const LayerShape& shape, const std::vector<Neighbour>& near,
+LayerTime estimate(const M& m, const LayerShape& shape, const std::vector<NearLayer>& near,
                    TimeOf time_of) {
   double sum = 0, weights = 0;
-  for (const Neighbour& n : near) {
+  for (const NearLayer& n : near) {
     const double weight = weight_of(m, n);
     const double body = std::max(time_of(*n.layer).us - m.floor_us, 0.3 * m.floor_us);
     sum += weight *
@@ -240,8 +244,19 @@ LayerShape layer_shape(const ConvShape& c, Pass pass) {
   return s;
 }
 
+std::vector<NearLayer> nearest_layers(const M& m, const LayerShape& shape) {
+  return nearest(m, shape, [](const MeasuredLayer&) { return 0.0; });
+}
+
+double weight_at(const M& m, double distance) {
+  return 1 / ((distance + m.blur) * (distance + m.blur));
+}
+
 MeasuredLayers load_measured_layers(const std::string& path) {
-  MeasuredLayers out = load_constants<MeasuredLayers>(path, fields());
+  const ExtraSection<M> gpu{"gpu", [](const Json& json, const Place& place, M& out) {
+                              read_json(json, place, Range::positive, out.gpu);
+                            }};
+  MeasuredLayers out = load_constants<MeasuredLayers>(path, fields(), gpu);
   out.layers = load_layer_table(std::filesystem::path(path).replace_extension(".csv").string());
   return out;
 }
@@ -268,8 +283,8 @@ std::optional<MeasuredChange> order_change(const M& m, const LayerShape& shape, 
   const auto before = neighbours(m, shape, traced, class_of);
   if (before.empty()) return {};
   // Measured in both orders: those that were run as the traced layer is tell of the other order.
-  std::vector<Neighbour> after;
-  for (const Neighbour& n : before) {
+  std::vector<NearLayer> after;
+  for (const NearLayer& n : before) {
     LayerShape turned = n.layer->shape;
     turned.channels_last = true;
     const MeasuredLayer* twin = find_layer(m, turned);
@@ -306,8 +321,8 @@ std::optional<MeasuredChange> batch_change(const M& m, const LayerShape& shape, 
   const auto class_of = [&](const MeasuredLayer& l) { return time_of(l).layer_class; };
   const auto before = neighbours(m, shape, traced, class_of);
   if (before.empty() || !(class_of(*before.front().layer) == traced)) return {};
-  std::vector<Neighbour> after;
-  for (const Neighbour& n : before) after.push_back({n.distance, &at_batch(m, *n.layer, images)});
+  std::vector<NearLayer> after;
+  for (const NearLayer& n : before) after.push_back({n.distance, &at_batch(m, *n.layer, images)});
   LayerShape resized = shape;
   resized.images = images;
   MeasuredChange out{estimate(m, shape, before, time_of), estimate(m, resized, after, time_of)};

@@ -61,11 +61,13 @@ class LayerTable {
 /// Documentation of the constants: measured_layers.cpp.
 struct MeasuredLayers {
   std::string name;
+  std::string gpu;  // of the catalogue: that the layers ran on
   int compute_major = 0;
   int neighbours = 0;
   double blur = 0;
   double other_class_distance = 0;
   double far = 0;
+  double law_distance = 0;
   double size_power = 0;
   double floor_us = 0;
   double unlike_residual = 0;
@@ -80,6 +82,17 @@ LayerTable load_layer_table(const std::string& path);
 /// Reads configs/kernels/layers.json and the table beside it, which ends in .csv. Errors:
 /// InputError `file:key: found X, expected Y`.
 MeasuredLayers load_measured_layers(const std::string& path);
+
+/// A measured layer near another one.
+struct NearLayer {
+  double distance = 0;  // squares of octaves, and steps where a choice depends on the number itself
+  const MeasuredLayer* layer = nullptr;
+};
+/// The measured layers that tell of `shape`, however they were run, nearest first; none: all are
+/// far.
+std::vector<NearLayer> nearest_layers(const MeasuredLayers& measured, const LayerShape& shape);
+/// How much a layer counts at such a distance.
+double weight_at(const MeasuredLayers& measured, double distance);
 
 /// How a layer is run in each of two ways, drawn from the measured layers nearest to it.
 struct MeasuredChange {

@@ -33,21 +33,19 @@ struct ResizedLayer {
   ConvShape before;
   double images = 0;  // now
   bool half = false;
-  bool backward = false;
+  bool backward = false, transposed = false;
 };
 
-/// Nothing for operations without shapes, transposed ones and volumes.
+/// Nothing for operations without shapes and for volumes.
 std::optional<ResizedLayer> layer_of(const Trace& before, const Trace& after, std::uint32_t row) {
   const OpContext was = context_of(before, row), is = context_of(after, row);
   const OpRow& op = op_row(was.op);
   const TensorShape* const image = was.tensors.at(op.arguments.at(ArgumentName::input));
   const auto shape = conv_shape(was), now = conv_shape(is);
-  if (image == nullptr || image->rank > image_rank || !shape || !now || is_transposed(was)) {
-    return {};
-  }
+  if (image == nullptr || image->rank > image_rank || !shape || !now) return {};
   if (image->type != DataType::fp32 && !is_half(image->type)) return {};
   return ResizedLayer{*shape, static_cast<double>(now->images), is_half(image->type),
-                      op.kind == OpKind::convolution_backward};
+                      op.kind == OpKind::convolution_backward, is_transposed(was)};
 }
 
 }  // namespace
@@ -62,7 +60,7 @@ AlgorithmSwitches switch_layers(const Step& step, const MeasuredLayers& layers, 
     for (const std::uint32_t a : activities) {
       kernels.push_back({&step.kernels.of(a), to_us(step.trace.activities.duration[a])});
     }
-    for (const PassKernels& p : passes_of(kernels, layer->backward)) {
+    for (const PassKernels& p : passes_of(kernels, layer->backward, layer->transposed)) {
       const auto of_pass = std::span(kernels).subspan(p.begin, p.end - p.begin);
       const auto change = batch_change(layers, layer_shape(layer->before, p.pass), layer->images,
                                        layer->half, layer_class_of(of_pass));

@@ -42,7 +42,8 @@ std::vector<LayerPass> layer_passes(const TypedStep& s, const FlowOp& op, const 
   }
   const std::span<const std::uint32_t> all(works);
   std::vector<LayerPass> out;
-  for (const PassKernels& p : passes_of(kernels, op.kind == OpKind::convolution_backward)) {
+  const bool backward = op.kind == OpKind::convolution_backward;
+  for (const PassKernels& p : passes_of(kernels, backward, is_transposed(s.context(op.op)))) {
     out.push_back(pass_of(s, shape, p.pass, all.subspan(p.begin, p.end - p.begin)));
   }
   return out;
@@ -254,7 +255,7 @@ bool retype_layer(TypedStep& s, const FlowOp& op, DataType from, DataType to) {
   if (s.c.layers.compute_major != s.c.gpu.compute_major) return false;
   const OpContext context = s.context(op.op);
   const auto shape = conv_shape(context);
-  if (!shape || is_volume(context) || is_transposed(context)) return false;
+  if (!shape || is_volume(context)) return false;
   const LayerShape layer = layer_shape(*shape, Pass::forward);
   const bool backward = op.kind == OpKind::convolution_backward;
   if (shape->channels_last && !types_differ_in_channels_last(layer, backward)) return false;

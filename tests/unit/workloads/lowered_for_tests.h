@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,8 +52,10 @@ class LoweredOps : public testing::Test {
                                          const std::string& gpu = "h200_sxm") {
     bound_.operands.has_shapes = true;
     bound_.outputs = std::move(out);
+    std::optional<MeasuredOn> measured;
+    if (layers_ != nullptr) measured.emplace(*layers_, find_gpu(configs_.gpus, layers_->gpu));
     Lowering lowering({find_gpu(configs_.gpus, gpu), configs_.time, configs_.libraries, rules_,
-                       configs_.batch.sums});
+                       configs_.batch.sums, measured ? &*measured : nullptr});
     return lowering.kernels(op_, bound_, losses_);
   }
 
@@ -61,6 +64,7 @@ class LoweredOps : public testing::Test {
   NetworkOp op_;
   BoundOp bound_;
   LossList losses_;
+  const MeasuredLayers* layers_ = nullptr;  // null: by laws alone
 };
 
 /// A shape of images in NHWC order.

@@ -167,6 +167,19 @@ TEST(LayerClass, TheFrameworkMakesTheGradientOfTheWeightsFirst) {
   EXPECT_EQ(turned[1].pass, Pass::weight_gradient);
 }
 
+// A transposed layer runs what the gradient of a layer's input is, and that layer for its own.
+TEST(LayerClass, TransposedLayersRunTheOtherPasses) {
+  const auto forward = classes_of({to_last, input_gradient, to_first});
+  ASSERT_EQ(passes_of(layer(forward), false, true).size(), 1U);
+  EXPECT_EQ(passes_of(layer(forward), false, true)[0].pass, Pass::input_gradient);
+  const auto kernels = classes_of({to_last, input_gradient, to_first, to_last, weight_gradient});
+  const auto passes = passes_of(layer(kernels), true, true);
+  ASSERT_EQ(passes.size(), 2U);
+  EXPECT_EQ(passes[0].pass, Pass::forward);
+  EXPECT_EQ(passes[0].end, 3U);
+  EXPECT_EQ(passes[1].pass, Pass::weight_gradient);
+}
+
 TEST(LayerRule, TellsHowAHopperRunsALayer) {
   const GpuArch gpu = load_gpu(source_path("configs/gpus/h200_sxm.json"));
   const auto run = [&](LayerShape s, DataType type) { return layer_class_by_rule(gpu, s, type); };

@@ -29,8 +29,6 @@ LayerShape shape_of(const Layer& l, Pass pass);
 /// What it is multiplied in.
 DataType math_of(const Context& c, const Layer& l);
 
-/// The main kernel of a pass without the helpers that the law's time holds, after [5] of the rule
-/// where FP32 pipes need offsets; [3] adds up split parts of weight gradients.
-void add_main(const Context& c, const Layer& l, DataType type, Pass pass, Kernels& out);
+double total_us(const Kernels& kernels);
 
 }  // namespace tandem::lowering

@@ -1,15 +1,16 @@
-// Convolutions as cuDNN runs them: products on images in the framework's order where a 1x1 kernel
-// allows that, implicit products in channels-last order between transforms on tensor cores,
-// kernels of their own for FP32 pipes and for depthwise layers.
+// The kernels of one pass of a layer as cuDNN runs it: products on images in the framework's order,
+// implicit products in channels-last order between transforms on tensor cores, kernels of their own
+// for FP32 pipes and for depthwise layers.
+#include "workloads/lower/layers/passes.h"
+
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "models/kernel/choice/depthwise_rule.h"
 #include "models/kernel/choice/layer_rule.h"
 #include "models/kernel/time/rates.h"
-#include "models/ops/op_table.h"
 #include "sim/core/tensors/data_type.h"
-#include "workloads/lower/layer.h"
 #include "workloads/lower/matrix.h"
 
 namespace tandem::lowering {
@@ -27,65 +28,9 @@ enum Part : std::size_t {
   depthwise_weight_gradient,
   depthwise_input_gradient_nhwc,
   depthwise_weight_gradient_nhwc,
-  bias_sum,
 };
 
-/// Images of one dimension get a second one of size 1; of three, the first two become one.
-TensorShape as_image(TensorShape t) {
-  if (t.rank == 5) {
-    t.dims[2] *= t.dims[3];
-    t.dims[3] = t.dims[4];
-    t.rank = image_rank;
-  }
-  if (t.rank == 3) {
-    t.dims[3] = 1;
-    t.rank = image_rank;
-  }
-  return t;
-}
-
 }  // namespace
-
-std::optional<Layer> layer_of(TensorShape input, TensorShape weight, TensorShape output,
-                              bool transposed) {
-  input = as_image(input);
-  weight = as_image(weight);
-  output = as_image(output);
-  if (input.rank != image_rank || weight.rank != image_rank || output.rank != image_rank) return {};
-  if (transposed) std::swap(input, output);
-  Layer l{input, weight, output, 1, {}, 1, false, input.channels_last || weight.channels_last};
-  l.groups = std::max<std::int64_t>(1, input.dims[1] / std::max<std::int64_t>(weight.dims[1], 1));
-  ConvLayer& s = l.conv;
-  s.batch = input.dims[0];
-  s.in_channels = weight.dims[1];
-  s.out_channels = weight.dims[0] / l.groups;
-  s.height = input.dims[2];
-  s.width = input.dims[3];
-  s.kernel_h = static_cast<int>(weight.dims[2]);
-  s.kernel_w = static_cast<int>(weight.dims[3]);
-  set_strides(s, output.dims[2], output.dims[3]);
-  l.taps = static_cast<std::int64_t>(s.kernel_h) * s.kernel_w;
-  l.plain = l.taps == 1 && s.stride_h * s.stride_w == 1 && l.groups == 1;
-  return l;
-}
-
-LayerShape shape_of(const Layer& l, Pass pass) {
-  LayerShape s;
-  s.channels_last = l.channels_last;
-  s.pass = pass;
-  s.images = static_cast<double>(l.input.dims[0]);
-  s.in_channels = static_cast<double>(l.input.dims[1]);
-  s.out_channels = static_cast<double>(l.output.dims[1]);
-  s.groups = static_cast<double>(l.groups);
-  s.pixels = static_cast<double>(pixels(l.input));
-  s.side = std::sqrt(static_cast<double>(l.taps));
-  s.stride = std::sqrt(static_cast<double>(l.conv.stride_h * l.conv.stride_w));
-  return s;
-}
-
-DataType math_of(const Context& c, const Layer& l) {
-  return layer_math(c.gpu(), shape_of(l, Pass::forward), l.input.type);
-}
 
 namespace {
 
@@ -194,12 +139,6 @@ void add_main(const Context& c, const Layer& l, DataType type, Pass pass, Kernel
 
 namespace {
 
-double total_us(const Kernels& kernels) {
-  double sum = 0;
-  for (const LoweredKernel& k : kernels) sum += k.duration_us;
-  return sum;
-}
-
 /// Weight gradients on FP32 pipes as a product for each image sum over its pixels in one block
 /// where a side of the result is short. The library then spreads the pixels of all images over the
 /// GPU.
@@ -214,8 +153,6 @@ void add_plain_or_spread(const Context& c, const Layer& l, DataType type, Pass p
   const bool pays = !spread.empty() && total_us(spread) < total_us(plain);
   for (LoweredKernel& k : pays ? spread : plain) out.push_back(std::move(k));
 }
-
-bool is_depthwise(const Layer& l) { return l.groups > 1 && l.conv.in_channels == 1; }
 
 /// Long windows over time in groups, as encoders of sound have for positions: the library runs each
 /// group by itself.
@@ -251,14 +188,24 @@ void add_apart(const Context& c, const Layer& l, DataType type, Pass pass, Kerne
   if (!lanes) add_transform(c, walked, to_channels_first, out);
 }
 
-/// One pass of a layer, with the transforms that its kernel needs.
-void add_pass(const Context& c, const Layer& l, Pass pass, Kernels& out) {
-  const DataType type = math_of(c, l);
+/// What a layer that is run in such a way is multiplied in.
+DataType math_of(const Context& c, const Layer& l, const LayerClass& run) {
+  const DataType by_rule = math_of(c, l);
+  if (run.path == LayerPath::lanes) return DataType::fp32;
+  const bool turns = run.path == LayerPath::implicit && c.gpu().tensor_tf32_fma_per_clk > 0;
+  return by_rule == DataType::fp32 && turns ? DataType::tf32 : by_rule;
+}
+
+}  // namespace
+
+bool is_depthwise(const Layer& l) { return l.groups > 1 && l.conv.in_channels == 1; }
+
+void add_pass(const Context& c, const Layer& l, Pass pass, const LayerClass& run, Kernels& out) {
+  const DataType type = math_of(c, l, run);
   if (runs_apart(l, pass, type)) {
     add_apart(c, l, type, pass, out);
     return;
   }
-  const LayerClass run = layer_class_by_rule(c.gpu(), shape_of(l, pass), l.input.type);
   if (run.path == LayerPath::product) {
     if (l.channels_last && pass != Pass::input_gradient) {
       add_transform(c, l.input, to_channels_last, out);
@@ -296,6 +243,8 @@ void add_pass(const Context& c, const Layer& l, Pass pass, Kernels& out) {
   }
 }
 
+namespace {
+
 /// A thread walks over the window of each element of `walked`.
 LoweredKernel depthwise_kernel(const Context& c, const Layer& l, const KernelTemplate& row,
                                const TensorShape& walked, double slowdown) {
@@ -320,10 +269,24 @@ bool lacks_own_kernel(const Layer& l) {
           !loads_hold_channels(static_cast<double>(l.output.dims[1])));
 }
 
-/// Gradients; small images leave threads of the weight gradient without an element.
-void add_depthwise(const Context& c, const Layer& l, Part part, Kernels& out) {
+Part depthwise_part(const Layer& l, Pass pass) {
+  if (pass == Pass::weight_gradient) {
+    return l.channels_last ? depthwise_weight_gradient_nhwc : depthwise_weight_gradient;
+  }
+  return l.channels_last ? depthwise_input_gradient_nhwc : depthwise_input_gradient;
+}
+
+}  // namespace
+
+void add_depthwise_forward(const Context& c, const Layer& l, Pass, const LayerClass&,
+                           Kernels& out) {
+  out.push_back(depthwise_kernel(c, l, c.kernel_in_order(0), l.output, 1));
+}
+
+void add_depthwise(const Context& c, const Layer& l, Pass pass, const LayerClass&, Kernels& out) {
   constexpr double lost_pixels = 75;  // of each image, in the weight gradient
-  const bool weights = part == depthwise_weight_gradient || part == depthwise_weight_gradient_nhwc;
+  const bool weights = pass == Pass::weight_gradient;
+  const Part part = depthwise_part(l, pass);
   const double slowdown = weights ? 1 + lost_pixels / static_cast<double>(pixels(l.output)) : 1;
   const KernelTemplate& row =
       part == depthwise_weight_gradient_nhwc && lacks_own_kernel(l)
@@ -342,71 +305,6 @@ void add_depthwise(const Context& c, const Layer& l, Part part, Kernels& out) {
                        g.shared_bytes};
   }
   out.push_back(std::move(kernel));
-}
-
-bool is_transposed(const Context& c) {
-  const OpRow& row = op_row(c.op.name);
-  if (row.is(transposed_convolution)) return true;
-  if (!row.arguments.has(ArgumentName::transposed)) return false;
-  const Argument& stated = c.operands.argument(row.arguments.at(ArgumentName::transposed));
-  const bool* const value = std::get_if<bool>(&stated);
-  return value != nullptr && *value;
-}
-
-}  // namespace
-
-void lower_convolution(const Context& c, Kernels& out) {
-  const TensorShape* input = c.tensor(0);
-  const TensorShape* weight = c.tensor(1);
-  if (input == nullptr || weight == nullptr || c.outputs.empty()) return;
-  const bool transposed = is_transposed(c);
-  const auto layer = layer_of(*input, *weight, c.outputs[0], transposed);
-  if (!layer || c.outputs[0].elements() == 0) return;
-  add_pass(c, *layer, transposed ? Pass::input_gradient : Pass::forward, out);
-}
-
-void lower_depthwise(const Context& c, Kernels& out) {
-  const TensorShape* input = c.tensor(0);
-  const TensorShape* weight = c.tensor(1);
-  if (input == nullptr || weight == nullptr || c.outputs.empty()) return;
-  const auto layer = layer_of(*input, *weight, c.outputs[0], false);
-  if (!layer || c.outputs[0].elements() == 0) return;
-  out.push_back(depthwise_kernel(c, *layer, c.kernel_in_order(0), layer->output, 1));
-}
-
-void lower_convolution_backward(const Context& c, Kernels& out) {
-  const TensorShape* gradient = c.tensor(0);
-  const TensorShape* input = c.tensor(1);
-  const TensorShape* weight = c.tensor(2);
-  if (gradient == nullptr || input == nullptr || weight == nullptr) return;
-  const bool transposed = is_transposed(c);
-  const auto layer = layer_of(*input, *weight, *gradient, transposed);
-  if (!layer || gradient->elements() == 0) return;
-  const auto makes = [&](const TensorShape& wanted) {
-    return std::any_of(c.outputs.begin(), c.outputs.end(),
-                       [&](const TensorShape& t) { return same_dims(t, wanted); });
-  };
-  if (makes(*input)) {
-    if (is_depthwise(*layer)) {
-      add_depthwise(c, *layer,
-                    layer->channels_last ? depthwise_input_gradient_nhwc : depthwise_input_gradient,
-                    out);
-    } else {
-      add_pass(c, *layer, transposed ? Pass::forward : Pass::input_gradient, out);
-    }
-  }
-  const bool biased = std::any_of(c.outputs.begin(), c.outputs.end(), [&](const TensorShape& t) {
-    return t.rank == 1 && t.dims[0] == gradient->dims[1];
-  });
-  if (biased) add_channel_sum(c, *gradient, bias_sum, out);
-  if (!makes(*weight)) return;
-  if (is_depthwise(*layer)) {
-    add_depthwise(c, *layer,
-                  layer->channels_last ? depthwise_weight_gradient_nhwc : depthwise_weight_gradient,
-                  out);
-  } else {
-    add_pass(c, *layer, Pass::weight_gradient, out);
-  }
 }
 
 }  // namespace tandem::lowering

@@ -1,0 +1,65 @@
+// Convolutions, forward and backward, transposed ones too: the passes that each operation makes.
+#include <algorithm>
+
+#include "models/ops/op_table.h"
+#include "workloads/lower/layers/measured_layer.h"
+#include "workloads/lower/layers/passes.h"
+
+namespace tandem::lowering {
+namespace {
+
+bool is_transposed(const Context& c) {
+  const OpRow& row = op_row(c.op.name);
+  if (row.is(transposed_convolution)) return true;
+  if (!row.arguments.has(ArgumentName::transposed)) return false;
+  const Argument& stated = c.operands.argument(row.arguments.at(ArgumentName::transposed));
+  const bool* const value = std::get_if<bool>(&stated);
+  return value != nullptr && *value;
+}
+
+}  // namespace
+
+void lower_convolution(const Context& c, Kernels& out) {
+  const TensorShape* input = c.tensor(0);
+  const TensorShape* weight = c.tensor(1);
+  if (input == nullptr || weight == nullptr || c.outputs.empty()) return;
+  const bool transposed = is_transposed(c);
+  const auto layer = layer_of(*input, *weight, c.outputs[0], transposed);
+  if (!layer || c.outputs[0].elements() == 0) return;
+  add_measured(c, *layer, transposed ? Pass::input_gradient : Pass::forward, add_pass, out);
+}
+
+void lower_depthwise(const Context& c, Kernels& out) {
+  const TensorShape* input = c.tensor(0);
+  const TensorShape* weight = c.tensor(1);
+  if (input == nullptr || weight == nullptr || c.outputs.empty()) return;
+  const auto layer = layer_of(*input, *weight, c.outputs[0], false);
+  if (!layer || c.outputs[0].elements() == 0) return;
+  add_measured(c, *layer, Pass::forward, add_depthwise_forward, out);
+}
+
+void lower_convolution_backward(const Context& c, Kernels& out) {
+  const TensorShape* gradient = c.tensor(0);
+  const TensorShape* input = c.tensor(1);
+  const TensorShape* weight = c.tensor(2);
+  if (gradient == nullptr || input == nullptr || weight == nullptr) return;
+  const bool transposed = is_transposed(c);
+  const auto layer = layer_of(*input, *weight, *gradient, transposed);
+  if (!layer || gradient->elements() == 0) return;
+  const auto makes = [&](const TensorShape& wanted) {
+    return std::any_of(c.outputs.begin(), c.outputs.end(),
+                       [&](const TensorShape& t) { return same_dims(t, wanted); });
+  };
+  const PassLaw law = is_depthwise(*layer) ? add_depthwise : add_pass;
+  if (makes(*input)) {
+    const bool forward = transposed && !is_depthwise(*layer);
+    add_measured(c, *layer, forward ? Pass::forward : Pass::input_gradient, law, out);
+  }
+  const bool biased = std::any_of(c.outputs.begin(), c.outputs.end(), [&](const TensorShape& t) {
+    return t.rank == 1 && t.dims[0] == gradient->dims[1];
+  });
+  if (biased) add_channel_sum(c, *gradient, bias_sum, out);
+  if (makes(*weight)) add_measured(c, *layer, Pass::weight_gradient, law, out);
+}
+
+}  // namespace tandem::lowering
