@@ -15,7 +15,7 @@ from ops_narrow import narrow, narrow_nhwc, stems, thin, wide_stems
 from ops_odd import few_channels, items, odd_depthwise, odd_images, wide_depthwise, wider_items
 from ops_switch import grid, switch, windows
 from ops_triton import triton
-from ops_upward import many_groups, many_pixels, small_stems, upward, upward_lines, vocoder_lines
+from ops_upward import many_groups, many_pixels, small_stems, upward, upward_lines, vocoder_lines, whole_windows
 from ops_windows import causal_lines, large_stems, spread, spread_lines, stripes
 
 
@@ -38,7 +38,7 @@ GROUPS = {
     "thin": thin, "channels": channels, "spread": spread, "spread_lines": spread_lines, "stripes": stripes,
     "causal_lines": causal_lines, "large_stems": large_stems, "odd_images": odd_images, "odd_depthwise": odd_depthwise, "wider_items": wider_items,
     "wide_depthwise": wide_depthwise, "upward": upward, "upward_lines": upward_lines, "vocoder_lines": vocoder_lines,
-    "small_stems": small_stems, "many_pixels": many_pixels, "many_groups": many_groups,
+    "small_stems": small_stems, "many_pixels": many_pixels, "many_groups": many_groups, "whole_windows": whole_windows,
     "listed_few": listed_few, "listed_many": listed_many,
     "few_channels": few_channels, "items": items, "generated": generated,
     "generated_more": generated_more, "generated_rows": generated_rows, "generated_loops": generated_loops,

@@ -9,6 +9,11 @@ UPWARD = [  # channels in, channels out, image that comes out, filter, stride, p
     (256, 256, 64, 4, 2, 1), (64, 1, 28, 4, 2, 1), (128, 64, 56, 3, 2, 1), (64, 32, 128, 3, 2, 1),
 ]
 UPWARD_BATCHES = (8, 64)
+WHOLE = [  # channels of an image that one window covers, channels out, side: transposed, the first layers of what makes images
+    (512, 100, 4), (1024, 100, 4), (512, 128, 4), (1024, 256, 4), (512, 512, 4), (256, 64, 8), (256, 512, 8), (128, 16, 7), (128, 64, 7),
+    (512, 4096, 7), (1024, 512, 2),
+]
+WHOLE_BATCHES = (16, 64, 256)
 UPWARD_LINES = [  # channels in, channels out, length that comes out, taps, stride
     (512, 256, 256, 16, 8), (256, 128, 2048, 16, 8), (128, 64, 4096, 4, 2), (64, 32, 8192, 4, 2), (512, 256, 600, 16, 8),
     (256, 128, 3000, 10, 5), (128, 64, 12000, 8, 4), (64, 32, 24000, 4, 2), (1536, 768, 512, 16, 8), (768, 384, 4096, 16, 8),
@@ -45,6 +50,13 @@ def upward():
             for dtype in TYPES:
                 for nhwc in (False, True):
                     yield from conv_cases("conv2d", (batch, wide, size, size), (deep, wide, filter_, filter_), stride, padding, 1, dtype, nhwc)
+
+
+def whole_windows():
+    for wide, deep, side in WHOLE:
+        for batch in WHOLE_BATCHES:
+            for dtype in TYPES:
+                yield from conv_cases("conv2d", (batch, wide, side, side), (deep, wide, side, side), 1, 0, 1, dtype, False)
 
 
 def upward_lines():

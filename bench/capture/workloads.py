@@ -6,6 +6,7 @@ import networks_aims as aims
 import networks_answers as answers
 import networks_asked as asked
 import networks_chosen as chosen
+import networks_convolved as convolved
 import networks_formed as formed
 import networks_further as further
 import networks_images as images
@@ -44,6 +45,7 @@ BUILDERS = {
     **known.KNOWN,
     **further.FURTHER,
     **chosen.CHOSEN,
+    **convolved.CONVOLVED,
     **plain.PLAIN,
     "resnet50": images.vision("resnet50", SGD),
     "mobilenet_v2": images.vision("mobilenet_v2", SGD),
