@@ -170,6 +170,7 @@ enum OpFlag : std::uint64_t {
   picks_classes = 4398046511104,   // of each row the one that a label names: it reads labels alone
   numbers_places = 8796093022208,  // one after the other, or those that count
   rolls = 17592186044416,          // what leaves on one side enters on the other
+  lies_in_lines = 35184372088832,  // interpolates between two elements, not between four
 };
 
 struct OpRow {

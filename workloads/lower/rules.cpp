@@ -42,28 +42,31 @@ constexpr std::string_view schemas[] = {"tandem.lowering/1"};
 
 std::vector<Field<KernelTemplate>> kernel_fields() {
   using K = KernelTemplate;
-  return {field<K>("key", "name", "how rules name it", &K::key),
-          field<K>("name", "name", "kernel name", &K::name),
-          field<K>("source", "name", "where it was seen", &K::source),
-          field<K>("channels_last", "name", "key of its counterpart for images in NHWC order",
-                   &K::channels_last),
-          field<K>("compute_major", "count", "first generation", &K::compute_major),
-          field<K>("threads", "count", "threads of a block", &K::threads),
-          field<K>("registers", "count", "registers of a thread", &K::registers),
-          field<K>("shared_bytes", "B", "shared memory of a block", &K::shared_bytes,
-                   Range::non_negative),
-          choice_field<K>("over", "what blocks share out", &K::over, overs),
-          field<K>("per_block", "count", "elements or rows of a block", &K::per_block),
-          field<K>("blocks_per_sm", "count", "most blocks per SM", &K::blocks_per_sm),
-          field<K>("share", "ratio", "of the time law's rate", &K::share),
-          choice_field<K>("through", "what each thread goes through", &K::through, throughs),
-          field<K>("step_us", "us", "an element, or a pass over a chunk", &K::step_us),
-          field<K>("step_cycles", "cycles", "of a step of a thread", &K::step_cycles),
-          field<K>("start_us", "us", "beside law and launch", &K::start_us),
-          field<K>("block_cycles", "cycles", "of an SM for a block or its step", &K::block_cycles),
-          field<K>("sector_share", "ratio", "of the L2's rate, scattered reads", &K::sector_share),
-          field<K>("fp32_ratio", "ratio", "cycles of FP32 over those of 16 bits", &K::fp32_ratio),
-          field<K>("fills", "count", "1: only writes the result", &K::fills)};
+  return {
+      field<K>("key", "name", "how rules name it", &K::key),
+      field<K>("name", "name", "kernel name", &K::name),
+      field<K>("source", "name", "where it was seen", &K::source),
+      field<K>("channels_last", "name", "key of its counterpart for images in NHWC order",
+               &K::channels_last),
+      field<K>("compute_major", "count", "first generation", &K::compute_major),
+      field<K>("threads", "count", "threads of a block", &K::threads),
+      field<K>("registers", "count", "registers of a thread", &K::registers),
+      field<K>("shared_bytes", "B", "shared memory of a block", &K::shared_bytes,
+               Range::non_negative),
+      choice_field<K>("over", "what blocks share out", &K::over, overs),
+      field<K>("per_block", "count", "elements or rows of a block", &K::per_block),
+      field<K>("blocks_per_sm", "count", "most blocks per SM", &K::blocks_per_sm),
+      field<K>("share", "ratio", "of the time law's rate", &K::share),
+      choice_field<K>("through", "what each thread goes through", &K::through, throughs),
+      field<K>("step_us", "us", "an element, or a pass over a chunk", &K::step_us),
+      field<K>("step_cycles", "cycles", "of a step of a thread", &K::step_cycles),
+      field<K>("missed_cycles", "cycles",
+               "of a step beside that, where the L2 does not hold the operands", &K::missed_cycles),
+      field<K>("start_us", "us", "beside law and launch", &K::start_us),
+      field<K>("block_cycles", "cycles", "of an SM for a block or its step", &K::block_cycles),
+      field<K>("sector_share", "ratio", "of the L2's rate, scattered reads", &K::sector_share),
+      field<K>("fp32_ratio", "ratio", "cycles of FP32 over those of 16 bits", &K::fp32_ratio),
+      field<K>("fills", "count", "1: only writes the result", &K::fills)};
 }
 
 std::vector<Field<OpRule>> rule_fields() {

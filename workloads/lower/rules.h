@@ -73,10 +73,11 @@ struct KernelTemplate {
   double step_us = 0;   // for each element of `over`; multi-tensor: a block's pass over its chunk
   double start_us = 0;  // beside the law and the launch
   double step_cycles = 0;  // from one step of a thread to the next, where it goes through something
-  double block_cycles = 0;  // of an SM for a block, or its step, at least, beside its traffic
-  double sector_share = 0;  // of the L2's read rate, of sectors of which one element is read
-  double fp32_ratio = 1;    // of these cycles, of FP32 to 16 bits
-  int fills = 0;            // 1: only writes the result
+  double missed_cycles = 0;  // ... beside that, where the L2 does not hold what it reads
+  double block_cycles = 0;   // of an SM for a block, or its step, at least, beside its traffic
+  double sector_share = 0;   // of the L2's read rate, of sectors of which one element is read
+  double fp32_ratio = 1;     // of these cycles, of FP32 to 16 bits
+  int fills = 0;             // 1: only writes the result
 };
 
 struct OpRule {

@@ -98,8 +98,9 @@ double distance(const LayerShape& a, const LayerShape& b, LayerKind kind) {
       break;
     case LayerKind::depthwise:
     case LayerKind::widened:
+      // Over time one kernel has windows of any length.
       d += octaves(a.in_channels, b.in_channels) + octaves(a.out_channels, b.out_channels) +
-           side_weight * sides;
+           side_weight * (a.line ? octaves(a.side * a.side, b.side * b.side) : sides);
       break;
     default:
       d += octaves(a.in_channels, b.in_channels) + octaves(a.out_channels, b.out_channels) + sides;

@@ -180,7 +180,10 @@ bool samples_images(const FlowOp& op) {
   return op.row != nullptr && op.row->output == OutputRule::sampled;
 }
 
-int spread_places(const FlowOp& op) { return op.row->is(adds_once) ? 1 : 4; }
+int spread_places(const FlowOp& op) {
+  if (op.row->is(adds_once)) return 1;
+  return op.row->is(lies_in_lines) ? 2 : 4;
+}
 
 bool fusable(FuseRole role) {
   return role == FuseRole::pointwise || role == FuseRole::row || role == FuseRole::column_sum ||

@@ -50,6 +50,23 @@ TEST(CompiledGradients, InterpolationAddsEachElementToFourPlaces) {
   EXPECT_LT(longest_us(out), 1.5 * us);
 }
 
+// Lines of 64 places grown to 256 are added to two places each, in two lines of zeros.
+TEST(CompiledGradients, InterpolatedLinesAddEachElementToTwoPlaces) {
+  FlowMaker m;
+  m.sequence = 1;
+  m.op("aten::upsample_linear1d", "[[8,64,64],[],[],[]]", R"(["float","ScalarList","Scalar",""])",
+       R"(["","[256]","False",""])");
+  m.thread = 1;
+  m.op(
+      "autograd::engine::evaluate_function: UpsampleLinear1DBackward0>UpsampleLinear1DBackward0>"
+      "aten::upsample_linear1d_backward",
+      "[[8,64,256],[],[],[],[]]", R"(["float","ScalarList","ScalarList","Scalar",""])",
+      R"(["","[256]","[8, 64, 64]","False",""])");
+  CompileBench compiled;
+  const Step out = compiled.compile(m.step());
+  EXPECT_EQ(out.plan.works.size(), 1U + 2U + 1U);
+}
+
 // 14 x 14 pixels of 64 channels grown to 56 x 56 in a program that trains narrowing layers, which
 // keeps the compiler from an order of its own. Where the program's channels lie side by side each
 // value reaches its sector alone: `together / 2` times as many sectors as along rows.
