@@ -77,6 +77,7 @@ class Writer {
   std::vector<std::uint32_t> open_around(const NetworkOp& op, OperandsId operands);
   /// Whether the next operation adds the bias of convolution `index`, within the same call.
   bool bias_follows(std::size_t index) const;
+  bool adds_parameter(const NetworkOp& op, const NetworkOp& next) const;
   void launch(const LoweredKernel& kernel);
   double gap_us(const NetworkOp& op, const BoundOp& bound) const;
   bool same_node(const NetworkOp& op) const;
@@ -125,8 +126,21 @@ bool Writer::bias_follows(std::size_t index) const {
   const std::vector<NetworkOp>& ops = in_.network.network->ops;
   if (index + 1 >= ops.size() || op_row(ops[index].name).kind != OpKind::convolution) return false;
   const NetworkOp &op = ops[index], &next = ops[index + 1];
-  return op.phase == Phase::forward && next.phase == op.phase && next.sequence == op.sequence &&
-         op.sequence >= 0 && next.call == op.call && op_row(next.name).kind == OpKind::pointwise;
+  if (op.phase != Phase::forward || next.phase != op.phase || next.sequence != op.sequence ||
+      next.call != op.call || op_row(next.name).kind != OpKind::pointwise) {
+    return false;
+  }
+  return op.sequence >= 0 || adds_parameter(op, next);
+}
+
+/// Whether `next` adds a parameter to what `op` made: no node of autograd tells, where none is.
+bool Writer::adds_parameter(const NetworkOp& op, const NetworkOp& next) const {
+  const Network& network = *in_.network.network;
+  if (next.module != op.module || next.arguments.size() < 2 || op.outputs.empty()) return false;
+  const std::vector<std::uint32_t>& to = next.arguments[0].tensors;
+  const std::vector<std::uint32_t>& added = next.arguments[1].tensors;
+  if (to.size() != 1 || to[0] != op.outputs[0] || added.size() != 1) return false;
+  return network.storages[network.tensors[added[0]].storage] == StorageKind::parameter;
 }
 
 /// A launch call and its work.

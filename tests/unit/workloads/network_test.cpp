@@ -164,6 +164,37 @@ TEST(Network, ConvolutionsWithoutTf32UseNoTensorCores) {
   EXPECT_GT(without.step.gpu_kernel_us, 760);
 }
 
+/// A layer of one tap with a bias, at inference: nothing joins the two operations but what they
+/// read.
+constexpr std::string_view biased_layer = R"({
+  "schema": "tandem.network/1", "name": "biased", "framework": "pytorch", "task": "infer",
+  "source": "by hand", "recorded_with": "nothing", "optimizer": "", "precision": "fp32",
+  "symbols": [{"name": "batch", "recorded": [2, 3], "default": 32}], "modules": [""],
+  "storages": ["input", "parameter", "activation", "parameter"],
+  "tensors": [["fp32", ["batch", 16, 128, 128], null, 0], ["fp32", [64, 16, 1, 1], null, 1],
+              ["fp32", ["batch", 64, 128, 128], null, 2], ["fp32", [1, 64, 1, 1], null, 3]],
+  "ops": [
+    {"op": "aten::cudnn_convolution", "phase": "forward", "module": 0,
+     "args": [{"t": 0}, {"t": 1}, [0, 0], [1, 1], [1, 1], 1, false, false, true], "out": [2]},
+    {"op": "aten::add_", "phase": "forward", "module": 0, "args": [{"t": 2}, {"t": 3}, 1], "out": [2]}
+  ]})";
+
+// The bias is a part of the layer, which autocast runs in 16 bits: half the bytes. By itself it
+// would be added in FP32, the wider of its operands' types.
+TEST(Network, TheBiasOfALayerIsRunInItsType) {
+  const auto run = [](const char* precision) {
+    const test::NetworkFile file{std::string(biased_layer)};
+    ReplayOptions options = shipped_constants();
+    if (precision != nullptr) options.what_ifs.set("precision", precision);
+    const Result result = run_network(on_gpu(file, "h200_sxm"), options).prediction.result;
+    return std::pair{result.step.gpu_kernel_us, result.step.kernels};
+  };
+  const auto full = run(nullptr), half = run("amp");
+  EXPECT_LT(half.first, full.first);
+  EXPECT_EQ(full.second, 2);
+  EXPECT_EQ(half.second, 2 + 3);  // image, weights and bias are converted
+}
+
 /// Two passes of one layer, x [batch, 64] and w [64, 32], whose gradients are added up and bounded.
 constexpr std::string_view two_passes = R"({
   "schema": "tandem.network/1", "name": "passes", "framework": "pytorch", "task": "train",

@@ -70,8 +70,10 @@ double over_law(const Context& c, const Layer& l, Pass pass, std::span<const Nea
     law(on_measured, *like, pass, run, kernels);
     const double by_law = total_us(kernels);
     if (by_law <= 0) continue;
-    const double weight = weight_at(m.layers, n.distance);
-    sum += weight * std::log(time_of(l, *n.layer).us / by_law);
+    const LayerTime& time = time_of(l, *n.layer);
+    const double unlike = time.layer_class == run ? 0 : m.layers.other_class_distance;
+    const double weight = weight_at(m.layers, n.distance + unlike);
+    sum += weight * std::log(time.us / by_law);
     weights += weight;
   }
   return std::exp(sum / weights);
