@@ -61,16 +61,6 @@ std::optional<MeasuredChange> depthwise_change(const TypedStep& s, const LayerPa
   return type_change(s.c.layers, p.shape, after, p.traced);
 }
 
-/// In channels-last order both types run alike, and ratios did better on captures in that order.
-/// But for depthwise windows wider than 5, dilated or of one row or column, and for the gradients
-/// of channels that are no multiple of 4, the library has fast kernels in 16 bits only.
-bool types_differ_in_channels_last(const LayerShape& shape, bool backward) {
-  constexpr double widest_direct_fp32 = 5;
-  const bool unaligned = backward && !loads_hold_channels(shape.in_channels);
-  return is_depthwise(shape) &&
-         (shape.side > widest_direct_fp32 || !is_compact(shape) || unaligned);
-}
-
 std::optional<MeasuredChange> change_of(const TypedStep& s, const LayerPass& p, DataType from,
                                         DataType to) {
   if (is_depthwise(p.shape) && !p.shape.channels_last && !p.shape.line) {
@@ -256,9 +246,6 @@ bool retype_layer(TypedStep& s, const FlowOp& op, DataType from, DataType to) {
   const OpContext context = s.context(op.op);
   const auto shape = conv_shape(context);
   if (!shape || is_volume(context)) return false;
-  const LayerShape layer = layer_shape(*shape, Pass::forward);
-  const bool backward = op.kind == OpKind::convolution_backward;
-  if (shape->channels_last && !types_differ_in_channels_last(layer, backward)) return false;
   const std::vector<LayerPass> passes = layer_passes(s, op, *shape);
   std::vector<MeasuredChange> changes;
   for (const LayerPass& p : passes) {
