@@ -31,6 +31,8 @@ class LayerByMeasurement : public test::LoweredOps {
   /// A table of that layer alone, of 32 images.
   MeasuredLayers table(double us, LayerClass run) const {
     MeasuredLayers out = configs_.layers;
+    out.blur = 0.25;
+    out.law_distance = 6;
     const LayerShape shape{false, Pass::forward, 32, 64, 64, 1, 56 * 56, 3, 1};
     out.layers = LayerTable({{shape, {run, us, 0}, {run, us, 0}}});
     return out;

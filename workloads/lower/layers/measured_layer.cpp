@@ -87,7 +87,8 @@ void add_measured(const Context& c, const Layer& l, Pass pass, PassLaw law, Kern
   if (const auto shape = measured_shape(c, l, pass)) {
     near = nearest_layers(c.input.measured->layers, *shape);
   }
-  if (!near.empty() && near.front().distance < c.input.measured->layers.law_distance) {
+  // As far as that, how a layer is run tells of others.
+  if (!near.empty() && near.front().distance < c.input.measured->layers.other_class_distance) {
     run = time_of(l, *near.front().layer).layer_class;
   }
   Kernels kernels;
