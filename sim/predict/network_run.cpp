@@ -201,11 +201,11 @@ TracedRun generated_run(const NetworkRequest& request, const ReplayOptions& opti
   GpuArch used = gpu;  // whose TF32 a program may forbid: then it runs as if there were none
   if (!allows_tf32(network)) used.tensor_tf32_fma_per_clk = 0;
   const MeasuredOn measured{configs.layers, find_gpu(configs.gpus, configs.layers.gpu)};
-  Trace trace = generate_trace(
-      {bound,
-       {used, configs.time, configs.libraries, rules, configs.batch.sums, &measured},
-       configs.host,
-       eager});
+  Trace trace =
+      generate_trace({bound,
+                      {used, configs.time, configs.libraries, rules, configs.batch.sums, &measured},
+                      configs.host,
+                      eager});
   const double unmeasured = configs.time.measured(gpu) ? 1 : configs.retarget.unmeasured_generation;
   TracedRun run =
       analyse(std::move(trace), options, std::move(configs), rules.expected_error * unmeasured);

@@ -25,7 +25,8 @@ int run(const std::string& path, const std::string& gpu_name, int count, char** 
     values.push_back({network.symbols[static_cast<std::size_t>(i)].name, std::atoll(sizes[i])});
   }
   const BoundNetwork bound = bind_network(network, values);
-  Lowering lowering({gpu, configs.time, configs.libraries, rules, configs.batch.sums});
+  const MeasuredOn measured{configs.layers, find_gpu(configs.gpus, configs.layers.gpu)};
+  Lowering lowering({gpu, configs.time, configs.libraries, rules, configs.batch.sums, &measured});
   LossList losses;
   for (std::size_t i = 0; i < bound.ops.size(); ++i) {
     const NetworkOp& op = network.ops[i];
