@@ -74,6 +74,10 @@ Configs load_configs(const std::string& folder, const std::string& host, const s
   out.time = TimeConstants::load(folder + "/kernels/time.json");
   out.libraries = load_library_names(folder + "/kernels/libraries.json");
   out.layers = load_measured_layers(folder + "/kernels/layers.json");
+  if (!has_gpu(out.gpus, out.layers.gpu)) {
+    throw InputError(folder + "/kernels/layers.json", "gpu", "\"" + out.layers.gpu + "\"",
+                     "the name of a GPU of " + folder + "/gpus");
+  }
   out.retarget = load_retarget_errors(folder + "/kernels/retarget.json");
   out.batch = load_batch_law(folder + "/kernels/batch.json");
   out.fusion = load_fusion_law(folder + "/kernels/fusion.json");

@@ -3,10 +3,14 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
+#include <string>
 
 #include "models/arch/gpu_config.h"
 #include "models/whatif/precision/precision.h"
 #include "sim/core/fields/field.h"
+#include "sim/predict/configs.h"
+#include "tests/bad_input/messages.h"
 #include "tests/source_dir/source_dir.h"
 #include "tests/unit/models/whatif/flow_for_tests.h"
 
@@ -193,6 +197,25 @@ TEST(PrecisionBadInput, MeasuredLayers) {
   // What has one dimension has filters of one side.
   says(with(line, "224,3", "224,3x5"), "line 3: found \"3x5\", expected a whole number > 0");
   EXPECT_THROW(load_layer_table(testing::TempDir() + "no_such_layers.csv"), InputError);
+}
+
+// The GPU that layers were measured on is one of the catalogue.
+TEST(PrecisionBadInput, LayersOfAGpuThatNobodyKnows) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(testing::TempDir()) / "configs_of_unknown_layers";
+  fs::remove_all(folder);
+  fs::copy(configs_folder, folder, fs::copy_options::recursive);
+  const fs::path file = folder / "kernels" / "layers.json";
+  std::stringstream read;
+  read << std::ifstream(file).rdbuf();
+  std::string text = read.str();
+  const std::string from = "h200_sxm";
+  text.replace(text.find(from), from.size(), "h900");
+  std::ofstream(file) << text;
+  const std::string said = test::message_of([&] { load_configs(folder.string(), "default"); });
+  EXPECT_TRUE(test::has(said, "layers.json")) << said;
+  EXPECT_TRUE(test::has(said, "\"h900\"")) << said;
+  fs::remove_all(folder);
 }
 
 }  // namespace

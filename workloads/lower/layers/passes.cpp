@@ -30,10 +30,6 @@ enum Part : std::size_t {
   depthwise_weight_gradient_nhwc,
 };
 
-}  // namespace
-
-namespace {
-
 void add_transform(const Context& c, const TensorShape& t, Part part, Kernels& out) {
   if (t.channels_last && pixels(t) > 1) return;
   const auto [x, y, z] = transform_grid(t);
