@@ -1,5 +1,5 @@
 """Networks of convolutions that no other list holds: gates before skipped images, pictures painted over, separable windows over time, a U
-of sounds, judges of periods, clips by windows of three dimensions, noise taken away, pyramids of pooled places, pixels in order, flows."""
+of sounds, judges of periods, clips by windows of three dimensions, noise taken away, pyramids of pooled places, pixels in order."""
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -91,6 +91,13 @@ def conv_cases(op, x, weight, stride, padding, groups, dtype, nhwc, dilation=1):
         yield Case(name, dtype, [x, weight], lambda p=part: make(p, dtype), attrs)
 
 
+def typed_cases(op, x, weight, stride, padding, groups, orders=(False, True), dilation=1):
+    """A layer in TF32 and in 16 bits, its images in each of `orders` (True: channels last)."""
+    for dtype in ("tf32", "fp16"):
+        for nhwc in orders:
+            yield from conv_cases(op, x, weight, stride, padding, groups, dtype, nhwc, dilation)
+
+
 CONVOLUTIONS = [  # input, weight, stride, padding
     ((32, 3, 224, 224), (64, 3, 7, 7), 2, 3), ((32, 64, 56, 56), (256, 64, 1, 1), 1, 0),
     ((32, 256, 56, 56), (64, 256, 1, 1), 1, 0), ((32, 64, 56, 56), (64, 64, 3, 3), 1, 1),

@@ -3,9 +3,8 @@ for most others that the table of measured layers was far from, and layers over 
 import csv
 import pathlib
 
-from ops_compute import conv_cases
+from ops_compute import typed_cases
 
-TYPES = ("tf32", "fp16")
 MOST_ELEMENTS = 2 ** 28  # of a tensor, at the larger batch
 MORE = 4                 # times the smaller batch
 
@@ -26,9 +25,8 @@ def passes(layer, batch):
     x = (batch, channels) + (layer["side"],) * dimensions
     weight = (layer["out_channels"], channels // groups) + (layer["filter"],) * dimensions
     name = "conv1d" if dimensions == 1 else "conv2d" if groups == 1 else "depthwise" if groups == channels else "grouped"
-    for dtype in TYPES:
-        for nhwc in (False, True) if dimensions == 2 else (False,):
-            yield from conv_cases(name, x, weight, layer["stride"], layer["padding"], groups, dtype, nhwc, layer["dilation"])
+    orders = (False, True) if dimensions == 2 else (False,)
+    yield from typed_cases(name, x, weight, layer["stride"], layer["padding"], groups, orders, layer["dilation"])
 
 
 def listed_few():

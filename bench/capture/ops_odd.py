@@ -1,8 +1,6 @@
 """Layers that `switch`, `lines` and `narrow` hold few of: images of an odd number of pixels, few channels a group, and an item a group;
 depthwise layers of channels that are no multiple of four, and of wide windows."""
-from ops_compute import conv_cases
-
-TYPES = ("tf32", "fp16")
+from ops_compute import typed_cases
 
 ODD_IMAGES = [  # channels in, channels out, image: 1 x 1 layers, whose rows of FP16 are no multiples of 4 bytes
     (728, 728, 19), (256, 728, 37), (728, 1024, 10), (1024, 1536, 10), (1536, 2048, 10), (128, 256, 75), (64, 128, 75), (768, 192, 17),
@@ -28,48 +26,39 @@ WIDE_WINDOWS = [(9, 1), (9, 2), (11, 1)]  # filter, stride
 def odd_images():
     for c, k, size in ODD_IMAGES:
         for batch in ODD_BATCHES:
-            for dtype in TYPES:
-                for nhwc in (False, True) if batch == 64 else (False,):
-                    yield from conv_cases("conv2d", (batch, c, size, size), (k, c, 1, 1), 1, 0, 1, dtype, nhwc)
+            orders = (False, True) if batch == 64 else (False,)
+            yield from typed_cases("conv2d", (batch, c, size, size), (k, c, 1, 1), 1, 0, 1, orders)
 
 
 def few_channels():
     for width, groups, size, filter_ in FEW_CHANNELS:
         c = width * groups
         for batch in FEW_BATCHES:
-            for dtype in TYPES:
-                for nhwc in (False, True):
-                    yield from conv_cases("grouped", (batch, c, size, size), (c, width, filter_, filter_), 1, filter_ // 2, groups, dtype, nhwc)
+            yield from typed_cases("grouped", (batch, c, size, size), (c, width, filter_, filter_), 1, filter_ // 2, groups)
 
 
 def items():
     """Every item of the batch has filters of its own, so that items are groups of one image (StyleGAN 2, dynamic convolutions)."""
     for c, size in ITEMS:
         for batch in ITEM_BATCHES:
-            for dtype in TYPES:
-                yield from conv_cases("grouped", (1, batch * c, size, size), (batch * c, c, 3, 3), 1, 1, batch, dtype, False)
+            yield from typed_cases("grouped", (1, batch * c, size, size), (batch * c, c, 3, 3), 1, 1, batch, (False,))
 
 
 def wider_items():
     """The same, transposed with a stride of two: the gradient of inputs is what such a network runs forward."""
     for c, size in WIDER_ITEMS:
         for batch in ITEM_BATCHES:
-            for dtype in TYPES:
-                yield from conv_cases("grouped", (1, batch * c, 2 * size + 1, 2 * size + 1), (batch * c, c, 3, 3), 2, 0, batch, dtype, False)
+            yield from typed_cases("grouped", (1, batch * c, 2 * size + 1, 2 * size + 1), (batch * c, c, 3, 3), 2, 0, batch, (False,))
 
 
 def odd_depthwise():
     for c in DEPTHWISE_WIDTHS:
         for batch, size in DEPTHWISE_IMAGES:
-            for dtype in TYPES:
-                for nhwc in (False, True):
-                    yield from conv_cases("depthwise", (batch, c, size, size), (c, 1, 3, 3), 1, 1, c, dtype, nhwc)
+            yield from typed_cases("depthwise", (batch, c, size, size), (c, 1, 3, 3), 1, 1, c)
 
 
 def wide_depthwise():
     for filter_, stride in WIDE_WINDOWS:
         for c in WIDE_WIDTHS:
             for batch, size in WIDE_IMAGES:
-                for dtype in TYPES:
-                    for nhwc in (False, True):
-                        yield from conv_cases("depthwise", (batch, c, size, size), (c, 1, filter_, filter_), stride, filter_ // 2, c, dtype, nhwc)
+                yield from typed_cases("depthwise", (batch, c, size, size), (c, 1, filter_, filter_), stride, filter_ // 2, c)

@@ -1,7 +1,5 @@
 """Layers that make images and lines larger, those between them, first layers of small images and of many, groups as ResNeXt has them."""
-from ops_compute import conv_cases
-
-TYPES = ("tf32", "fp16")
+from ops_compute import typed_cases
 
 UPWARD = [  # channels in, channels out, image that comes out, filter, stride, padding: transposed, so that the gradient of inputs runs forward
     (1024, 512, 32, 2, 2, 0), (512, 256, 64, 2, 2, 0), (256, 128, 128, 2, 2, 0), (128, 64, 256, 2, 2, 0), (256, 256, 28, 2, 2, 0),
@@ -47,23 +45,19 @@ GROUP_BATCHES = (16, 32, 64)
 def upward():
     for deep, wide, size, filter_, stride, padding in UPWARD:
         for batch in UPWARD_BATCHES:
-            for dtype in TYPES:
-                for nhwc in (False, True):
-                    yield from conv_cases("conv2d", (batch, wide, size, size), (deep, wide, filter_, filter_), stride, padding, 1, dtype, nhwc)
+            yield from typed_cases("conv2d", (batch, wide, size, size), (deep, wide, filter_, filter_), stride, padding, 1)
 
 
 def whole_windows():
     for wide, deep, side in WHOLE:
         for batch in WHOLE_BATCHES:
-            for dtype in TYPES:
-                yield from conv_cases("conv2d", (batch, wide, side, side), (deep, wide, side, side), 1, 0, 1, dtype, False)
+            yield from typed_cases("conv2d", (batch, wide, side, side), (deep, wide, side, side), 1, 0, 1, (False,))
 
 
 def upward_lines():
     for deep, wide, length, taps, stride in UPWARD_LINES:
         for batch in LINE_BATCHES:
-            for dtype in TYPES:
-                yield from conv_cases("conv1d", (batch, wide, length), (deep, wide, taps), stride, (taps - stride) // 2, 1, dtype, False)
+            yield from typed_cases("conv1d", (batch, wide, length), (deep, wide, taps), stride, (taps - stride) // 2, 1, (False,))
 
 
 def vocoder_lines():
@@ -72,34 +66,29 @@ def vocoder_lines():
     for c, k, groups, length, taps, stride, dilation in layers:
         padding = dilation * (taps - 1) // 2 if stride == 1 else taps // 2
         for batch in LINE_BATCHES:
-            for dtype in TYPES:
-                yield from conv_cases("conv1d", (batch, c, length), (k, c // groups, taps), stride, padding, groups, dtype, False, dilation)
+            yield from typed_cases("conv1d", (batch, c, length), (k, c // groups, taps), stride, padding, groups, (False,), dilation)
 
 
-def first_layers(channels, size, out, filter_, stride, batch, orders):
+def first_layer(channels, size, out, filter_, stride, batch):
     padding = 0 if filter_ == stride else (filter_ - 1) // 2
-    for dtype in TYPES:
-        for nhwc in orders:
-            cases = conv_cases("conv2d", (batch, channels, size, size), (out, channels, filter_, filter_), stride, padding, 1, dtype, nhwc)
-            yield from (case for case in cases if not case.op.endswith("dgrad"))  # nobody asks for the images' gradient
+    cases = typed_cases("conv2d", (batch, channels, size, size), (out, channels, filter_, filter_), stride, padding, 1)
+    yield from (case for case in cases if not case.op.endswith("dgrad"))  # nobody asks for the images' gradient
 
 
 def small_stems():
     for layer in SMALL_STEMS:
         for batch in SMALL_BATCHES:
-            yield from first_layers(*layer, batch, (False, True))
+            yield from first_layer(*layer, batch)
 
 
 def many_pixels():
     for size, out, filter_, stride, batches in MANY_PIXELS:
         for batch in batches:
-            yield from first_layers(3, size, out, filter_, stride, batch, (False, True))
+            yield from first_layer(3, size, out, filter_, stride, batch)
 
 
 def many_groups():
     for width, groups, size, stride in MANY_GROUPS:
         c = width * groups
         for batch in GROUP_BATCHES:
-            for dtype in TYPES:
-                for nhwc in (False, True):
-                    yield from conv_cases("grouped", (batch, c, size, size), (c, width, 3, 3), stride, 1, groups, dtype, nhwc)
+            yield from typed_cases("grouped", (batch, c, size, size), (c, width, 3, 3), stride, 1, groups)

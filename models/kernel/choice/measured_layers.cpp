@@ -179,13 +179,6 @@ LayerTime estimate(const M& m, const LayerShape& shape, const std::vector<NearLa
   return out;
 }
 
-/// Of layers of one group: but for the number of images.
-bool same_layer(const LayerShape& a, const LayerShape& b) {
-  return a.in_channels == b.in_channels && a.out_channels == b.out_channels &&
-         a.groups == b.groups && a.pixels == b.pixels && a.side == b.side && a.stride == b.stride &&
-         a.dilation == b.dilation && a.aspect == b.aspect;
-}
-
 /// The measured layer that is `shape`, number of images and all; null: there is none.
 const MeasuredLayer* find_layer(const M& m, const LayerShape& shape) {
   for (const MeasuredLayer& layer : m.layers.like(shape)) {
@@ -243,6 +236,12 @@ LayerShape layer_shape(const ConvShape& c, Pass pass) {
   s.dilation = n(c.dilation);
   s.aspect = c.aspect;
   return s;
+}
+
+bool same_layer(const LayerShape& a, const LayerShape& b) {
+  return a.in_channels == b.in_channels && a.out_channels == b.out_channels &&
+         a.groups == b.groups && a.pixels == b.pixels && a.side == b.side && a.stride == b.stride &&
+         a.dilation == b.dilation && a.aspect == b.aspect;
 }
 
 std::vector<NearLayer> nearest_layers(const M& m, const LayerShape& shape) {

@@ -83,6 +83,9 @@ LayerTable load_layer_table(const std::string& path);
 /// InputError `file:key: found X, expected Y`.
 MeasuredLayers load_measured_layers(const std::string& path);
 
+/// Whether two layers of one order of images and pass differ by the number of images alone.
+bool same_layer(const LayerShape& a, const LayerShape& b);
+
 /// A measured layer near another one.
 struct NearLayer {
   double distance = 0;  // squares of octaves, and steps where a choice depends on the number itself

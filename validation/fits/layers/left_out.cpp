@@ -96,16 +96,10 @@ double us_of(const LoweringInput& input, const LayerCall& call) {
   return us;
 }
 
-bool is_layer_of(const LayerShape& a, const LayerShape& b) {
-  return a.in_channels == b.in_channels && a.out_channels == b.out_channels &&
-         a.groups == b.groups && a.pixels == b.pixels && a.side == b.side && a.stride == b.stride &&
-         a.dilation == b.dilation && a.aspect == b.aspect;
-}
-
 MeasuredLayers without(const MeasuredLayers& all, const LayerShape& shape) {
   std::vector<MeasuredLayer> kept;
   for (const MeasuredLayer& l : all.layers.like(shape)) {
-    if (!is_layer_of(l.shape, shape)) kept.push_back(l);
+    if (!same_layer(l.shape, shape)) kept.push_back(l);
   }
   MeasuredLayers out = all;
   out.layers = LayerTable(std::move(kept));

@@ -1,41 +1,30 @@
 // Convolutions, forward and backward, transposed ones too: the passes that each operation makes.
 #include <algorithm>
 
-#include "models/ops/op_table.h"
 #include "workloads/lower/layers/measured_layer.h"
 #include "workloads/lower/layers/passes.h"
 
 namespace tandem::lowering {
 namespace {
 
-bool is_transposed(const Context& c) {
-  const OpRow& row = op_row(c.op.name);
-  if (row.is(transposed_convolution)) return true;
-  if (!row.arguments.has(ArgumentName::transposed)) return false;
-  const Argument& stated = c.operands.argument(row.arguments.at(ArgumentName::transposed));
-  const bool* const value = std::get_if<bool>(&stated);
-  return value != nullptr && *value;
-}
+bool is_transposed(const Context& c) { return tandem::is_transposed(context_of(c)); }
 
-}  // namespace
-
-void lower_convolution(const Context& c, Kernels& out) {
+void lower_forward(const Context& c, PassLaw law, Kernels& out) {
   const TensorShape* input = c.tensor(0);
   const TensorShape* weight = c.tensor(1);
   if (input == nullptr || weight == nullptr || c.outputs.empty()) return;
   const bool transposed = is_transposed(c);
   const auto layer = layer_of(*input, *weight, c.outputs[0], transposed);
   if (!layer || c.outputs[0].elements() == 0) return;
-  add_measured(c, *layer, transposed ? Pass::input_gradient : Pass::forward, add_pass, out);
+  add_measured(c, *layer, transposed ? Pass::input_gradient : Pass::forward, law, out);
 }
 
+}  // namespace
+
+void lower_convolution(const Context& c, Kernels& out) { lower_forward(c, add_pass, out); }
+
 void lower_depthwise(const Context& c, Kernels& out) {
-  const TensorShape* input = c.tensor(0);
-  const TensorShape* weight = c.tensor(1);
-  if (input == nullptr || weight == nullptr || c.outputs.empty()) return;
-  const auto layer = layer_of(*input, *weight, c.outputs[0], false);
-  if (!layer || c.outputs[0].elements() == 0) return;
-  add_measured(c, *layer, Pass::forward, add_depthwise_forward, out);
+  lower_forward(c, add_depthwise_forward, out);
 }
 
 void lower_convolution_backward(const Context& c, Kernels& out) {

@@ -1,7 +1,6 @@
 // Sums of columns and windows of gradients as generated code takes them.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -13,7 +12,6 @@ namespace {
 
 using test::CompileBench;
 using test::FlowMaker;
-using test::kernel_names;
 
 // The gradient of a bias: 512 rows of 512 columns, 1 MiB, in 4 parts that a short kernel adds up.
 TEST(CompiledSums, ColumnsAreSummedAtTheRateOfMemory) {
